@@ -1,0 +1,135 @@
+/* The dialect: types, enumerations and the empty macros that every flambeau header is written in.
+ *
+ * Valid C99 and C++98 and later. A prototype plus its annotations says all that a binding needs, so C shims,
+ * Python, Rust and the reference are generated from these headers and from nothing else. Numbers of
+ * enumerators are never reused; 0 is "unspecified" everywhere.
+ */
+#ifndef FLAMBEAU_COMMON_H
+#define FLAMBEAU_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FLAM_VERSION_MAJOR 0
+#define FLAM_VERSION_MINOR 1
+#define FLAM_VERSION_PATCH 0
+
+#if defined(FLAM_GENERATE) /* the generator's pass only: annotations become visible to libclang */
+#define FLAM_META(text) __attribute__((annotate(text)))
+#else
+#define FLAM_META(text)
+#endif
+
+/* On a parameter. */
+#define FLAM_NULLABLE FLAM_META("nullable")      /* NULL is a value, not a failed operand */
+#define FLAM_DEFAULT(v) FLAM_META("default=" #v) /* bindings may omit the argument */
+#define FLAM_VARIADIC FLAM_META("variadic")      /* a list that Python also takes as *args */
+#define FLAM_KEYWORD FLAM_META("keyword")        /* keyword-only in Python, from here on */
+#define FLAM_CONSUMES FLAM_META("consumes")      /* the library takes it over, also on failure */
+
+/* On a function. */
+#define FLAM_SINCE(x, y) FLAM_META("since=" #x "." #y) /* first version that has it */
+#define FLAM_BLOCKS FLAM_META("blocks")                /* may wait for a device, thread or callback */
+#define FLAM_BORROWED(owner) FLAM_META("borrowed=" #owner) /* result lives as long as owner says */
+#define FLAM_TORCH(names) FLAM_META("torch=" names)    /* torch's spellings, separated by spaces */
+#define FLAM_INPLACE FLAM_META("inplace") /* flam_<op>_ is derived: writes into its first operand */
+#define FLAM_OUT FLAM_META("out")         /* flam_<op>_out is derived: writes into `out` */
+
+#if defined(_WIN32)
+#define FLAM_API
+#else
+#define FLAM_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** 0 is false, anything else true. */
+typedef int32_t flam_bool;
+
+/** What a call came to; `FLAM_OK` or the code of this thread's pending error. */
+typedef int32_t flam_status;
+enum {
+  FLAM_OK = 0,
+  FLAM_ERROR_INVALID_ARGUMENT = 1,
+  FLAM_ERROR_SHAPE = 2,
+  FLAM_ERROR_DTYPE = 3,
+  FLAM_ERROR_DEVICE_MISMATCH = 4,
+  FLAM_ERROR_INDEX = 5,
+  FLAM_ERROR_OUT_OF_DEVICE_MEMORY = 6,
+  FLAM_ERROR_OUT_OF_HOST_MEMORY = 7,
+  FLAM_ERROR_NO_GPU = 8,
+  FLAM_ERROR_DRIVER_TOO_OLD = 9,
+  FLAM_ERROR_NO_KERNEL_IMAGE = 10,
+  FLAM_ERROR_LIBRARY_MISSING = 11,
+  FLAM_ERROR_LIBRARY_VERSION = 12,
+  FLAM_ERROR_ABI_VERSION = 13,
+  FLAM_ERROR_DEVICE_LOST = 14,
+  FLAM_ERROR_COLLECTIVE_TIMEOUT = 15,
+  FLAM_ERROR_NON_FINITE = 16,
+  FLAM_ERROR_GRAPH_CAPTURE = 17,
+  FLAM_ERROR_IO = 18,
+  FLAM_ERROR_CALLBACK = 19,
+  FLAM_ERROR_UNSUPPORTED = 20,
+  FLAM_ERROR_INTERNAL = 21,
+  FLAM_ERROR_AUTOGRAD = 22, /* no graph, freed graph, or a saved tensor was overwritten */
+  FLAM_ERROR_SCOPE = 23     /* a scope popped out of order or on another thread */
+};
+
+/** Element type of a tensor. */
+typedef int32_t flam_dtype;
+enum {
+  FLAM_DTYPE_NONE = 0,
+  FLAM_F32 = 1,
+  FLAM_F64 = 2,
+  FLAM_F16 = 3,
+  FLAM_BF16 = 4,
+  FLAM_I64 = 5,
+  FLAM_I32 = 6,
+  FLAM_I16 = 7,
+  FLAM_I8 = 8,
+  FLAM_U8 = 9,
+  FLAM_BOOL = 10
+};
+
+/** Kind of device; DLPack's numbers. */
+typedef int32_t flam_device_type;
+enum {
+  FLAM_DEVICE_NONE = 0,
+  FLAM_CPU = 1,
+  FLAM_CUDA = 2,
+  FLAM_SIM = 12 /* DLPack's kDLExtDev: a simulated GPU */
+};
+
+/** A device as a small value: type and index, made by `flam_device_parse` or `flam_device_make`.
+ *  0 is "unspecified": the default device for creation, the operand's for anything else. */
+typedef int32_t flam_device;
+
+/** How a loss folds its per-element values. */
+typedef int32_t flam_reduction;
+enum {
+  FLAM_REDUCTION_UNSPECIFIED = 0,
+  FLAM_REDUCTION_NONE = 1,
+  FLAM_REDUCTION_MEAN = 2,
+  FLAM_REDUCTION_SUM = 3
+};
+
+typedef struct flam_tensor flam_tensor;
+typedef struct flam_generator flam_generator;
+typedef struct flam_module flam_module;
+typedef struct flam_optimizer flam_optimizer;
+typedef struct flam_scheduler flam_scheduler;
+typedef struct flam_dataset flam_dataset;
+typedef struct flam_loader flam_loader;
+typedef struct flam_stream flam_stream;
+typedef struct flam_event flam_event;
+typedef struct flam_error flam_error;
+
+/** A token of a thread-local scope (grad mode, device, stream, frame); 0 is none. */
+typedef uint64_t flam_scope;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
