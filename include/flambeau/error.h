@@ -1,0 +1,129 @@
+/* Errors and the library's version: the thread's error record and how to read, take and clear it.
+ * namespace: capi
+ *
+ * A failed call keeps the *first* error of its thread until it is cleared or taken; nothing here prints.
+ */
+#ifndef FLAMBEAU_ERROR_H
+#define FLAMBEAU_ERROR_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The version of the loaded library, `major << 16 | minor << 8 | patch`.
+ *
+ * - returns: the version number; never fails.
+ */
+FLAM_API FLAM_SINCE(0, 1) uint32_t flam_version(void);
+
+/** Checks that the loaded library has what a program built against version `major.minor` needs.
+ *
+ * - `major`: the header's `FLAM_VERSION_MAJOR`.
+ * - `minor`: the header's `FLAM_VERSION_MINOR`.
+ * - returns: `FLAM_OK` where the library is of that major version and not older.
+ * - errors: `FLAM_ERROR_ABI_VERSION` with both versions.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_version_require(int32_t major, int32_t minor);
+
+/** The pending error's code.
+ *
+ * - returns: `FLAM_OK` where no error is pending on this thread.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_error_code(void);
+
+/** The pending error's whole text: the problem in one line, then facts, cause and fix.
+ *
+ * - returns: UTF-8, valid until the thread's error changes; the empty string where none is pending.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_error_message(void);
+
+/** Forgets the pending error of this thread. */
+FLAM_API FLAM_SINCE(0, 1) void flam_error_clear(void);
+
+/** Takes the pending error off this thread, for another thread or a later moment.
+ *
+ * - returns: the error, or `NULL` where none is pending; never fails.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_error *flam_error_take(void);
+
+/** Puts a taken error back as this thread's pending error, unless one is pending already.
+ *
+ * - `error`: the error; taken over.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_error_restore(FLAM_CONSUMES flam_error *error);
+
+/** Records a failure from inside a callback, which then returns `FLAM_ERROR_CALLBACK`.
+ *
+ * - `message`: what went wrong, UTF-8.
+ * - `payload`: the host language's own exception object, or `NULL`; given back by `flam_error_payload`.
+ * - `drop`: called exactly once with `payload` when the record is cleared or released; may be `NULL`.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_error_set(const char *message, FLAM_NULLABLE void *payload,
+                                              FLAM_NULLABLE void (*drop)(void *payload));
+
+/** The payload given to `flam_error_set` for the pending error.
+ *
+ * - returns: the payload, or `NULL` where there is none.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) void *flam_error_payload(void);
+
+/** The code of a taken error.
+ *
+ * - `error`: an error from `flam_error_take`.
+ * - returns: its code.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_error_code_of(const flam_error *error);
+
+/** The text of a taken error.
+ *
+ * - `error`: an error from `flam_error_take`.
+ * - returns: UTF-8, valid as long as `error`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(error) const char *flam_error_message_of(const flam_error *error);
+
+/** Releases a taken error.
+ *
+ * - `error`: the error, or `NULL`.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_error_release(FLAM_NULLABLE flam_error *error);
+
+/** Opens a frame: every handle returned to this thread from here on is released by the matching pop, but
+ *  those kept. C code then needs no release per temporary.
+ *
+ * - returns: the frame's token.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_scope flam_frame_push(void);
+
+/** Keeps a handle beyond the innermost frame: it moves to the frame around it, or to the caller.
+ *
+ * - `tensor`: a handle made in this frame.
+ * - returns: the same handle.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) flam_tensor *flam_frame_keep(flam_tensor *tensor);
+
+/** Closes a frame and releases what it holds.
+ *
+ * - `scope`: the token of the innermost open frame.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost frame.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_frame_pop(flam_scope scope);
+
+/** Starts or stops recording where handles are made, for `flam_leak_report`.
+ *
+ * - `enabled`: whether to record; off at start unless `FLAMBEAU_TRACK_HANDLES=1`.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_leak_tracking(flam_bool enabled);
+
+/** Names the handles made since tracking began that are still alive: kind, shape and the call that made them.
+ *
+ * - returns: one line per call, most handles first; the empty string where nothing is alive.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_leak_report(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
