@@ -1,11 +1,12 @@
-// A vector of trivially copyable elements with N of them inline: shapes, strides and argument lists stay off
-// the heap. Only what the engine uses of std::vector.
+// A vector with its first N elements inline, so that shapes, strides, operand and gradient lists stay off the
+// heap. Only what the engine uses of std::vector; elements move without throwing.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
+#include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -13,26 +14,29 @@
 namespace flambeau {
 
 template <class T, size_t N> class SmallVector {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_nothrow_move_constructible_v<T>);
 
  public:
   SmallVector() = default;
-  explicit SmallVector(size_t n, T value = T{}) { resize(n, value); }
+  explicit SmallVector(size_t n, const T& value = T{}) { resize(n, value); }
   SmallVector(std::initializer_list<T> l) : SmallVector(l.begin(), l.end()) {}
   SmallVector(std::span<const T> s) : SmallVector(s.data(), s.data() + s.size()) {}
   SmallVector(const T* first, const T* last) {
     reserve(size_t(last - first));
-    if (first != last) std::memcpy(data_, first, size_t(last - first) * sizeof(T));
+    std::uninitialized_copy(first, last, data_);
     size_ = uint32_t(last - first);
   }
   SmallVector(const SmallVector& o) : SmallVector(o.begin(), o.end()) {}
   SmallVector(SmallVector&& o) noexcept { steal(o); }
   SmallVector& operator=(const SmallVector& o) {
-    if (this != &o) { size_ = 0; reserve(o.size()); std::memcpy(data_, o.data_, o.size() * sizeof(T)); size_ = o.size_; }
+    if (this != &o) *this = SmallVector(o);
     return *this;
   }
   SmallVector& operator=(SmallVector&& o) noexcept {
-    if (this != &o) { drop(); steal(o); }
+    if (this != &o) {
+      drop();
+      steal(o);
+    }
     return *this;
   }
   ~SmallVector() { drop(); }
@@ -50,30 +54,35 @@ template <class T, size_t N> class SmallVector {
   T& back() { return data_[size_ - 1]; }
   const T& back() const { return data_[size_ - 1]; }
 
-  void clear() { size_ = 0; }
-  void pop_back() { --size_; }
-  void push_back(T v) { reserve(size_ + 1u); data_[size_++] = v; }
-  void insert(size_t at, T v) {
+  void clear() {
+    std::destroy(begin(), end());
+    size_ = 0;
+  }
+  void pop_back() { data_[--size_].~T(); }
+  void push_back(T v) {
     reserve(size_ + 1u);
-    std::memmove(data_ + at + 1, data_ + at, (size_ - at) * sizeof(T));
-    data_[at] = v;
-    ++size_;
+    new (data_ + size_++) T(std::move(v));
+  }
+  void insert(size_t at, T v) {
+    push_back(std::move(v));
+    std::rotate(begin() + at, end() - 1, end());
   }
   void erase(size_t at) {
-    std::memmove(data_ + at, data_ + at + 1, (size_ - at - 1) * sizeof(T));
-    --size_;
+    std::move(begin() + at + 1, end(), begin() + at);
+    pop_back();
   }
-  void resize(size_t n, T value = T{}) {
+  void resize(size_t n, const T& value = T{}) {
     reserve(n);
-    for (size_t i = size_; i < n; ++i) data_[i] = value;
-    size_ = uint32_t(n);
+    while (size_ > n) pop_back();
+    for (; size_ < n; ++size_) new (data_ + size_) T(value);
   }
   void reserve(size_t n) {
     if (n <= capacity_) return;
     const size_t wanted = std::max<size_t>(n, 2 * size_t(capacity_));
     T* bigger = static_cast<T*>(::operator new(wanted * sizeof(T)));
-    std::memcpy(bigger, data_, size_ * sizeof(T));
-    if (data_ != inline_) ::operator delete(data_);
+    std::uninitialized_move(begin(), end(), bigger);
+    std::destroy(begin(), end());
+    if (data_ != inline_data()) ::operator delete(data_);
     data_ = bigger;
     capacity_ = uint32_t(wanted);
   }
@@ -83,23 +92,28 @@ template <class T, size_t N> class SmallVector {
   }
 
  private:
-  void drop() { if (data_ != inline_) ::operator delete(data_); }
+  T* inline_data() { return std::launder(reinterpret_cast<T*>(inline_)); }
+  void drop() {
+    std::destroy(begin(), end());
+    if (data_ != inline_data()) ::operator delete(data_);
+  }
   void steal(SmallVector& o) {
-    size_ = o.size_;
-    if (o.data_ == o.inline_) {
-      data_ = inline_;
+    if (o.data_ == o.inline_data()) {
+      data_ = inline_data();
       capacity_ = N;
-      std::memcpy(inline_, o.inline_, sizeof inline_);
+      std::uninitialized_move(o.begin(), o.end(), data_);
+      size_ = o.size_;
+      o.clear();
     } else {
-      data_ = std::exchange(o.data_, o.inline_);
+      data_ = std::exchange(o.data_, o.inline_data());
       capacity_ = std::exchange(o.capacity_, uint32_t(N));
+      size_ = std::exchange(o.size_, 0u);
     }
-    o.size_ = 0;
   }
 
-  T* data_ = inline_;
+  alignas(T) std::byte inline_[N * sizeof(T)];
+  T* data_ = reinterpret_cast<T*>(inline_);
   uint32_t size_ = 0, capacity_ = N;
-  T inline_[N];
 };
 
 using Dims = SmallVector<int64_t, 5>;  // shapes, strides, dimension lists
