@@ -1,0 +1,113 @@
+// Shape arithmetic: dimension wrapping, broadcasting, type promotion, and how error texts show a tensor.
+#include "base/error.h"
+#include "tensor/tensor.h"
+
+namespace flambeau {
+
+int64_t wrap_dim(int64_t d, int64_t ndim) {
+  const int64_t n = ndim == 0 ? 1 : ndim;  // torch: a 0-d tensor has dimensions -1 and 0
+  check(d >= -n && d < n, Code::index, "Dimension out of range (expected to be in range of [", -n,
+        ", ", n - 1, "], but got ", d, ")");
+  return d < 0 ? d + n : d;
+}
+
+Dims broadcast_shapes(DimsView a, DimsView b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  Dims out(a);
+  const size_t shift = a.size() - b.size();
+  for (size_t i = 0; i < b.size(); ++i) {
+    int64_t& o = out[shift + i];
+    if (o == 1) {
+      o = b[i];
+    } else {
+      check(b[i] == o || b[i] == 1, Code::shape, "shapes ", to_string(a), " and ", to_string(b),
+            " do not broadcast: sizes ", o, " and ", b[i], " at dimension ", shift + i,
+            " differ and neither is 1");
+    }
+  }
+  return out;
+}
+
+bool broadcasts_to(DimsView from, DimsView to) {
+  if (from.size() > to.size()) return false;
+  const size_t shift = to.size() - from.size();
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != to[shift + i] && from[i] != 1) return false;
+  }
+  return true;
+}
+
+Dims expanded_strides(const Tensor& t, DimsView sizes) {
+  Dims out(sizes.size(), 0);
+  const size_t shift = sizes.size() - t.sizes().size();
+  for (size_t i = 0; i < t.sizes().size(); ++i) {
+    if (t.sizes()[i] != 1) out[shift + i] = t.strides()[i];
+  }
+  return out;
+}
+
+std::string to_string(DimsView sizes) {
+  std::string s = "[";
+  for (size_t i = 0; i < sizes.size(); ++i) s += (i ? ", " : "") + std::to_string(sizes[i]);
+  return s + "]";
+}
+
+std::string describe(const Tensor& t) {
+  if (!t.defined()) return "none";
+  return cat_text(short_name(t.dtype()), to_string(t.sizes()), " on ", to_string(t.device()));
+}
+
+namespace {
+int category(Dtype d) { return d == Dtype::boolean ? 0 : is_floating(d) ? 2 : 1; }
+}  // namespace
+
+Dtype promote(Dtype a, Dtype b) {
+  if (a == b || b == Dtype::none) return a;
+  if (a == Dtype::none || a == Dtype::boolean) return b;
+  if (b == Dtype::boolean) return a;
+  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
+  if (is_floating(a)) {
+    if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
+    return Dtype::f32;  // f32 with a half, or f16 with bf16
+  }
+  if (a == Dtype::u8 || b == Dtype::u8) {  // u8 with i8 needs i16; wider signed types hold u8
+    const Dtype other = a == Dtype::u8 ? b : a;
+    return other == Dtype::i8 ? Dtype::i16 : other;
+  }
+  return a < b ? a : b;  // i64, i32, i16, i8 are declared widest first
+}
+
+Dtype result_type(std::span<const Tensor* const> operands) {
+  // Three ranks; a lower rank counts only where its category is higher than all above it.
+  Dtype rank[3] = {Dtype::none, Dtype::none, Dtype::none};
+  for (const Tensor* t : operands) {
+    if (!t->defined()) continue;
+    const int r = t->is_wrapped_number() ? 2 : t->dim() == 0 ? 1 : 0;
+    Dtype d = t->dtype();
+    if (r == 2 && d == Dtype::f64) d = Dtype::f32;  // the default dtype stands for a number
+    rank[r] = promote(rank[r], d);
+  }
+  Dtype result = rank[0];
+  for (Dtype d : {rank[1], rank[2]}) {
+    if (d == Dtype::none) continue;
+    if (result == Dtype::none || category(d) > category(result)) result = d;
+  }
+  return result;
+}
+
+const char* name(Dtype d) {
+  constexpr const char* names[kDtypeCount] = {"none",
+#define FLAM_X(e, T, n) n,
+                                              FLAM_DTYPES(FLAM_X)
+#undef FLAM_X
+  };
+  return is_valid(d) ? names[int(d)] : names[0];
+}
+
+const char* short_name(Dtype d) {
+  constexpr const char* names[kDtypeCount] = {"none", "f32", "f64", "f16", "bf16", "i64",
+                                              "i32",  "i16", "i8",  "u8",  "bool"};
+  return is_valid(d) ? names[int(d)] : names[0];
+}
+
+}  // namespace flambeau

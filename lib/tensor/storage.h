@@ -1,0 +1,68 @@
+// The bytes behind tensors. Views share one storage, and with it the version counter that tells a backward
+// pass whether a saved value was overwritten since, and by which op.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/device.h"
+#include "base/pooled.h"
+#include "base/ref.h"
+#include "device/runtime.h"
+
+namespace flambeau {
+
+class Storage final : public RefCounted, public Pooled {
+ public:
+  // Memory from the caching allocator, for use on the current stream.
+  Storage(Device device, size_t bytes)
+      : device_(device), bytes_(bytes), memory_(allocate(device, bytes)) {}
+
+  // Page-locked host memory, or memory of somebody else that `drop(context)` gives back.
+  struct Pinned {};
+  Storage(Pinned, size_t bytes)
+      : device_(kCpu), bytes_(bytes), memory_(allocate_pinned(bytes)), pinned_(true) {}
+  using Drop = void (*)(void* context);
+  Storage(Device device, size_t bytes, void* data, Drop drop, void* context)
+      : device_(device), bytes_(bytes), memory_{data, nullptr}, drop_(drop), context_(context) {}
+
+  Device device() const { return device_; }
+  size_t bytes() const { return bytes_; }
+  void* data() const { return memory_.data; }
+  Block* block() const { return memory_.block; }
+  bool pinned() const { return pinned_; }
+
+  uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  const char* writer() const { return writer_; }  // the op of the latest in-place write
+  void written_by(const char* op) {
+    version_.fetch_add(1, std::memory_order_relaxed);
+    writer_ = op;
+  }
+
+  // Exchanges the bytes of two storages: how resize_ grows a tensor that others share.
+  void swap_memory(Storage& o) {
+    std::swap(device_, o.device_);
+    std::swap(bytes_, o.bytes_);
+    std::swap(memory_, o.memory_);
+    std::swap(drop_, o.drop_);
+    std::swap(context_, o.context_);
+    std::swap(pinned_, o.pinned_);
+  }
+
+ private:
+  ~Storage() override {
+    if (memory_.block) deallocate(memory_.block);
+    if (drop_) drop_(context_);
+  }
+
+  Device device_;
+  size_t bytes_;
+  Memory memory_;
+  Drop drop_ = nullptr;
+  void* context_ = nullptr;
+  const char* writer_ = "";
+  std::atomic<uint32_t> version_{0};
+  bool pinned_ = false;
+};
+
+}  // namespace flambeau

@@ -1,0 +1,101 @@
+// Construction and geometry of tensors.
+#include "tensor/tensor.h"
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace flambeau {
+
+TensorImpl::TensorImpl(Ref<Storage> s, int64_t o, DimsView sz, DimsView st, Dtype d)
+    : storage(std::move(s)), dtype(d) {
+  set_geometry(o, sz, st);
+}
+
+void TensorImpl::set_geometry(int64_t new_offset, DimsView new_sizes, DimsView new_strides) {
+  sizes = Dims(new_sizes);
+  strides = Dims(new_strides);
+  offset = new_offset;
+  numel = 1;
+  for (int64_t s : sizes) numel *= s;
+  contiguous = true;
+  int64_t expected = 1;
+  for (size_t i = sizes.size(); i-- > 0 && contiguous;) {
+    if (sizes[i] == 1) continue;
+    contiguous = strides[i] == expected;
+    expected *= sizes[i];
+  }
+  contiguous |= numel == 0;
+}
+
+int64_t Tensor::size(int64_t d) const { return sizes()[size_t(wrap_dim(d, dim()))]; }
+int64_t Tensor::stride(int64_t d) const { return strides()[size_t(wrap_dim(d, dim()))]; }
+
+Dims contiguous_strides(DimsView sizes) {
+  Dims strides(sizes.size());
+  int64_t step = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= std::max<int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+int64_t numel_of(DimsView sizes) {
+  int64_t n = 1;
+  for (int64_t s : sizes) {
+    check(s >= 0, Code::shape, "negative dimension ", s, " in shape ", to_string(sizes));
+    check(!__builtin_mul_overflow(n, s, &n) && n < (int64_t(1) << 58), Code::shape,
+          "too many elements in shape ", to_string(sizes));
+  }
+  return n;
+}
+
+Tensor empty(DimsView sizes, Dtype dtype, Device device) {
+  const int64_t n = numel_of(sizes);
+  auto storage = make_ref<Storage>(resolve(device), size_t(n) * size_of(dtype));
+  return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, contiguous_strides(sizes), dtype));
+}
+
+Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device) {
+  int64_t last = numel_of(sizes) > 0;  // elements from the first to the last one
+  for (size_t i = 0; i < sizes.size() && last; ++i) last += (sizes[i] - 1) * strides[i];
+  auto storage = make_ref<Storage>(resolve(device), size_t(last) * size_of(dtype));
+  return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
+}
+
+Tensor empty_like(const Tensor& t) {
+  if (t.is_contiguous()) return empty(t.sizes(), t.dtype(), t.device());
+  // Dense in another order: dimensions sorted by stride must tile the memory without gaps.
+  SmallVector<uint32_t, 8> order;
+  for (size_t i = 0; i < t.sizes().size(); ++i) order.push_back(uint32_t(i));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return t.strides()[a] > t.strides()[b]; });
+  int64_t expected = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const int64_t size = t.sizes()[order[i]];
+    if (size != 1 && t.strides()[order[i]] != expected) {
+      return empty(t.sizes(), t.dtype(), t.device());
+    }
+    expected *= size;
+  }
+  return empty_strided(t.sizes(), t.strides(), t.dtype(), t.device());
+}
+
+template <class T> static Tensor wrapped(T v) {
+  Tensor t = empty({}, dtype_of<T>, kCpu);
+  std::memcpy(t.data(), &v, sizeof v);
+  t.impl()->wrapped_number = true;
+  return t;
+}
+Tensor wrapped_number(double v) { return wrapped(v); }
+Tensor wrapped_number(int64_t v) { return wrapped(v); }
+Tensor wrapped_number(bool v) { return wrapped(v); }
+
+Tensor alias(const Tensor& t, DimsView sizes, DimsView strides, int64_t offset) {
+  Tensor a(make_ref<TensorImpl>(t.storage(), offset, sizes, strides, t.dtype()));
+  a.impl()->inference = t.impl()->inference;
+  return a;
+}
+
+}  // namespace flambeau
