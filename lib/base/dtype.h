@@ -36,9 +36,11 @@ constexpr size_t size_of(Dtype d) {
 constexpr bool is_floating(Dtype d) { return d >= Dtype::f32 && d <= Dtype::bf16; }
 constexpr bool is_half(Dtype d) { return d == Dtype::f16 || d == Dtype::bf16; }
 constexpr bool is_integral(Dtype d) { return d >= Dtype::i64 && d <= Dtype::u8; }  // bool is not
+// bool 0, integers 1, floating point 2: a higher category wins whatever the sizes.
+constexpr int category_of(Dtype d) { return d == Dtype::boolean ? 0 : is_floating(d) ? 2 : 1; }
 constexpr bool is_valid(Dtype d) { return d > Dtype::none && d <= Dtype::boolean; }
 
-const char* name(Dtype d);   // "float32"
+const char* name_of(Dtype d);     // "float32"
 const char* short_name(Dtype d);  // "f32", as error texts write it
 
 // torch's promotion of two dtypes of the same category rank (dimensioned operands).

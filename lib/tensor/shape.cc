@@ -57,26 +57,6 @@ std::string describe(const Tensor& t) {
   return cat_text(short_name(t.dtype()), to_string(t.sizes()), " on ", to_string(t.device()));
 }
 
-namespace {
-int category(Dtype d) { return d == Dtype::boolean ? 0 : is_floating(d) ? 2 : 1; }
-}  // namespace
-
-Dtype promote(Dtype a, Dtype b) {
-  if (a == b || b == Dtype::none) return a;
-  if (a == Dtype::none || a == Dtype::boolean) return b;
-  if (b == Dtype::boolean) return a;
-  if (category(a) != category(b)) return category(a) > category(b) ? a : b;
-  if (is_floating(a)) {
-    if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
-    return Dtype::f32;  // f32 with a half, or f16 with bf16
-  }
-  if (a == Dtype::u8 || b == Dtype::u8) {  // u8 with i8 needs i16; wider signed types hold u8
-    const Dtype other = a == Dtype::u8 ? b : a;
-    return other == Dtype::i8 ? Dtype::i16 : other;
-  }
-  return a < b ? a : b;  // i64, i32, i16, i8 are declared widest first
-}
-
 Dtype result_type(std::span<const Tensor* const> operands) {
   // Three ranks; a lower rank counts only where its category is higher than all above it.
   Dtype rank[3] = {Dtype::none, Dtype::none, Dtype::none};
@@ -90,24 +70,9 @@ Dtype result_type(std::span<const Tensor* const> operands) {
   Dtype result = rank[0];
   for (Dtype d : {rank[1], rank[2]}) {
     if (d == Dtype::none) continue;
-    if (result == Dtype::none || category(d) > category(result)) result = d;
+    if (result == Dtype::none || category_of(d) > category_of(result)) result = d;
   }
   return result;
-}
-
-const char* name(Dtype d) {
-  constexpr const char* names[kDtypeCount] = {"none",
-#define FLAM_X(e, T, n) n,
-                                              FLAM_DTYPES(FLAM_X)
-#undef FLAM_X
-  };
-  return is_valid(d) ? names[int(d)] : names[0];
-}
-
-const char* short_name(Dtype d) {
-  constexpr const char* names[kDtypeCount] = {"none", "f32", "f64", "f16", "bf16", "i64",
-                                              "i32",  "i16", "i8",  "u8",  "bool"};
-  return is_valid(d) ? names[int(d)] : names[0];
 }
 
 }  // namespace flambeau
