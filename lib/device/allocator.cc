@@ -1,0 +1,230 @@
+// The caching allocator's core: find, cut, join, free. Growth and out of memory are in allocator_grow.cc, uses by
+// other streams in allocator_streams.cc.
+#include "device/allocator.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "device/call.h"
+#include "device/front.h"
+#include "device/oom.h"
+#include "device/sanitizer.h"
+#include "device/streams.h"
+
+namespace flambeau {
+
+using hal::Table;
+
+CachingAllocator::CachingAllocator(Device device, MemoryKind kind)
+    : device_(device), kind_(kind),
+      alignment_(device.is_cpu() || kind == MemoryKind::pinned ? 64 : 512) {}
+
+size_t CachingAllocator::round(size_t bytes) const {
+  return bytes <= alignment_ ? alignment_ : (bytes + alignment_ - 1) & ~(alignment_ - 1);
+}
+
+Block* CachingAllocator::allocate(size_t bytes, uint32_t stream, int8_t front_class) {
+  constexpr size_t kLargest = size_t(1) << 46;
+  const size_t size = bytes < kLargest ? round(bytes) : bytes;
+  const PoolKind pool = size <= kSmallRequest ? kSmallPool : kLargePool;
+  const bool injected =
+      fault::g_armed.load(std::memory_order_relaxed) && fault::allocation_fails();
+  std::unique_lock lock(mutex_);
+  reserve_nodes();
+  process_pending(false);
+  Block* b = injected || size >= kLargest ? nullptr : find_or_grow(pool, stream, size);
+  if (b == nullptr) {
+    ++stats_.num_ooms;
+    const OutOfMemory facts = report(bytes, size, stream);
+    remember(TraceAction::oom, nullptr, size, stream, t_label);
+    lock.unlock();
+    throw_out_of_memory(facts);
+  }
+  cut(b, size);
+  b->front_class = front_class;
+  b->hand_out(bytes);
+  if (front_class < 0) {
+    stats_.allocation.add(pool, 1);
+    stats_.allocated_bytes.add(pool, int64_t(b->size));
+    stats_.active.add(pool, 1);
+    stats_.active_bytes.add(pool, int64_t(b->size));
+    stats_.requested_bytes.add(pool, int64_t(bytes));
+  }
+  remember(TraceAction::alloc, b->data, b->size, stream, t_label);
+  sanitizer::hand_out(b->data, device_.is_cpu() ? bytes : 0);
+  return b;
+}
+
+void CachingAllocator::deallocate(Block* b) noexcept {
+  std::lock_guard lock(mutex_);
+  const PoolKind pool = b->segment->pool;
+  if (b->front_class < 0) {
+    stats_.allocation.take(pool, 1);
+    stats_.allocated_bytes.take(pool, int64_t(b->size));
+    stats_.requested_bytes.take(pool, int64_t(b->requested));
+  }
+  remember(TraceAction::free_requested, b->data, b->size, b->segment->stream, b->label());
+  if (device_.is_cpu()) sanitizer::take_back(b->data, b->size);
+  if (b->uses == nullptr) return release_block(b);
+  b->set_state(BlockState::pending);
+  fault::Exempt exempt;
+  for (StreamUse* use = b->uses; use; use = use->next) {
+    if (use->recorded) continue;
+    hal::try_call<&Table::event_record>(use->stream.device, use->event, native_stream(use->stream));
+    use->recorded = true;
+  }
+  b->free_next = pending_;
+  pending_ = b;
+}
+
+// The block is no longer used by anything: it joins its free neighbours.
+void CachingAllocator::release_block(Block* b) noexcept {
+  Segment* segment = b->segment;
+  if (b->front_class < 0) {
+    stats_.active.take(segment->pool, 1);
+    stats_.active_bytes.take(segment->pool, int64_t(b->size));
+  }
+  if (kind_ == MemoryKind::device && !device_.is_cpu()) {
+    fault::Exempt exempt;
+    hal::try_call<&Table::note_block>(device_, native_stream({device_, segment->stream}),
+                                      hal::BlockNote::released, b->data, b->size);
+  }
+  remember(TraceAction::free_completed, b->data, b->size, segment->stream, b->label());
+  b->front_class = -1;
+  b->requested.store(0, std::memory_order_relaxed);
+  if (b->after && b->after->get_state() == BlockState::free) {
+    take_free(b->after);
+    join_next(b);
+  }
+  if (b->before && b->before->get_state() == BlockState::free) {
+    b = b->before;
+    take_free(b);
+    join_next(b);
+  }
+  put_free(b);
+}
+
+void CachingAllocator::join_next(Block* b) noexcept {
+  Block* gone = b->after;
+  b->size += gone->size;
+  b->after = gone->after;
+  if (b->after) b->after->before = b;
+  drop_node(gone);
+}
+
+void CachingAllocator::put_free(Block* b) noexcept {
+  b->set_state(BlockState::free);
+  const Segment* s = b->segment;
+  pools_[s->stream]->of[s->pool].put(b);
+  if (!b->is_split()) return;
+  stats_.inactive_split.add(s->pool, 1);
+  stats_.inactive_split_bytes.add(s->pool, int64_t(b->size));
+}
+
+void CachingAllocator::take_free(Block* b) noexcept {
+  const Segment* s = b->segment;
+  pools_[s->stream]->of[s->pool].remove(b);
+  if (!b->is_split()) return;
+  stats_.inactive_split.take(s->pool, 1);
+  stats_.inactive_split_bytes.take(s->pool, int64_t(b->size));
+}
+
+Block* CachingAllocator::take(PoolKind pool, uint32_t stream, size_t size) {
+  Block* b = pools(stream).of[pool].find(size);
+  if (b) take_free(b);
+  return b;
+}
+
+// Large blocks keep a remainder up to 1 MiB: cutting it off would leave a piece that little fits into.
+void CachingAllocator::cut(Block* b, size_t size) noexcept {
+  const size_t rest = b->size - size;
+  const size_t worth = b->segment->pool == kSmallPool ? alignment_ : kSmallRequest + 1;
+  if (rest < worth) return;
+  Block* r = new_node();
+  r->data = static_cast<char*>(b->data) + size;
+  r->size = rest;
+  r->segment = b->segment;
+  r->before = b;
+  r->after = b->after;
+  if (r->after) r->after->before = r;
+  b->after = r;
+  b->size = size;
+  put_free(r);
+}
+
+CachingAllocator::Pools& CachingAllocator::pools(uint32_t stream) {
+  if (stream >= pools_.size()) pools_.resize(stream + 1);
+  if (!pools_[stream]) pools_[stream] = std::make_unique<Pools>();
+  return *pools_[stream];
+}
+
+// An allocation needs at most two nodes (a segment's block and the rest of a cut); made first, so that nothing
+// after it can fail half way.
+void CachingAllocator::reserve_nodes() {
+  while (!spare_ || !spare_->free_next) {
+    Block* b = new Block;
+    b->free_next = spare_;
+    spare_ = b;
+  }
+}
+
+Block* CachingAllocator::new_node() noexcept {
+  Block* b = spare_;
+  spare_ = b->free_next;
+  b->free_next = nullptr;
+  return b;
+}
+
+void CachingAllocator::drop_node(Block* b) noexcept {
+  b->before = b->after = nullptr;
+  b->free_before = nullptr;
+  b->segment = nullptr;
+  b->free_next = spare_;
+  spare_ = b;
+}
+
+void CachingAllocator::remember(TraceAction action, const void* data, size_t size, uint32_t stream,
+                                Label label) {
+  if (!history_.on()) return;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  history_.add({action, data, size, stream,
+                std::chrono::duration_cast<std::chrono::microseconds>(now).count(), label});
+}
+
+Block* CachingAllocator::find(const void* address) {
+  std::lock_guard lock(mutex_);
+  const char* p = static_cast<const char*>(address);
+  for (Segment* s = segments_; s; s = s->next) {
+    const char* begin = static_cast<const char*>(s->data);
+    if (p < begin || p >= begin + s->size) continue;
+    for (Block* b = s->first; b; b = b->after)
+      if (p < static_cast<const char*>(b->data) + b->size) return b->get_state() == BlockState::in_use ? b : nullptr;
+  }
+  return nullptr;
+}
+
+MemoryStats CachingAllocator::stats() {
+  std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void CachingAllocator::merge(const FrontCounts& c) {
+  std::lock_guard lock(mutex_);
+  const auto one = [](Stat& s, const FrontCount& n) {
+    s.peak = std::max(s.peak, s.current + n.peak);
+    s.current += n.added - n.taken;
+    s.allocated += n.added;
+    s.freed += n.taken;
+  };
+  const auto both = [&](PoolStat& s, const FrontCount& n) {
+    one(s.of[kAllPools], n);
+    one(s.of[kSmallPool], n);
+  };
+  both(stats_.allocation, c.blocks);
+  both(stats_.active, c.blocks);
+  both(stats_.allocated_bytes, c.bytes);
+  both(stats_.active_bytes, c.bytes);
+  both(stats_.requested_bytes, c.requested);
+}
+
+}  // namespace flambeau

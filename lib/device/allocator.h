@@ -1,0 +1,100 @@
+// The caching allocator: one class for device memory, cpu memory and pinned memory. PyTorch's rules: requests are
+// rounded, small and large ones live in separate pools per stream, the best fitting free block is cut, neighbours
+// are joined when freed. Blocks stay with their stream; a block that another stream used waits for its event.
+// Invariant: under the mutex, every segment is exactly covered by its blocks and no two free ones touch.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device/block.h"
+#include "device/free_lists.h"
+#include "device/history.h"
+
+namespace flambeau {
+
+struct OutOfMemory;
+struct FrontCounts;
+
+inline constexpr size_t kSmallRequest = size_t(1) << 20;  // up to here a request goes to the small pool
+
+enum class MemoryKind : int8_t { device, pinned };
+
+class CachingAllocator {
+ public:
+  CachingAllocator(Device device, MemoryKind kind);
+
+  Block* allocate(size_t bytes, uint32_t stream, int8_t front_class = -1);
+  void deallocate(Block* b) noexcept;
+  void record_stream(Block* b, Stream s);
+  // Pinned memory: the copy that `s` just got uses the block. Host access waits for it, reuse too.
+  void note_copy(Block* b, Stream s);
+  void wait_for_copies(Block* b);
+  Block* find(const void* address);  // the block in use that holds it, or null
+
+  void empty_cache();
+  void set_fraction(double fraction);
+  double fraction() const { return fraction_; }
+  MemoryStats stats();
+  void reset_peak();
+  void reset_accumulated();
+  void merge(const FrontCounts& counts);  // the fronts count their blocks themselves; see front.h
+
+  Device device() const { return device_; }
+  MemoryKind kind() const { return kind_; }
+  size_t round(size_t bytes) const;
+  // Calls visit(const Segment&) for each under the lock.
+  template <class F> void each_segment(F&& visit) {
+    std::lock_guard lock(mutex_);
+    for (Segment* s = segments_; s; s = s->next) visit(static_cast<const Segment&>(*s));
+  }
+  History& history() { return history_; }
+
+ private:
+  struct Pools {
+    FreeLists of[kPoolKinds];
+  };
+
+  Pools& pools(uint32_t stream);
+  Block* find_or_grow(PoolKind pool, uint32_t stream, size_t size);
+  void put_free(Block* b) noexcept;
+  void take_free(Block* b) noexcept;
+  StreamUse* use_by(Block* b, Stream s);
+  void drop_uses(Block* b) noexcept;
+  void* new_event(Device d);
+  Block* take(PoolKind pool, uint32_t stream, size_t size);
+  Block* grow(PoolKind pool, uint32_t stream, size_t size);
+  bool within_limit(size_t segment_size);
+  void cut(Block* b, size_t size) noexcept;
+  void release_block(Block* b) noexcept;
+  void join_next(Block* b) noexcept;
+  void release_segments() noexcept;
+  void release_segment(Segment* s) noexcept;
+  void process_pending(bool wait) noexcept;
+  OutOfMemory report(size_t bytes, size_t size, uint32_t stream);
+  void remember(TraceAction action, const void* data, size_t size, uint32_t stream, Label label);
+
+  void reserve_nodes();
+  Block* new_node() noexcept;
+  void drop_node(Block* b) noexcept;
+
+  const Device device_;
+  const MemoryKind kind_;
+  const size_t alignment_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Pools>> pools_;  // by stream id
+  Segment* segments_ = nullptr;
+  Block* spare_ = nullptr;  // nodes for blocks to come
+  Block* pending_ = nullptr;  // freed, waiting for other streams
+  std::vector<std::pair<Device, void*>> events_;  // recycled
+  MemoryStats stats_;
+  double fraction_ = 1.0;
+  size_t limit_ = SIZE_MAX;
+  History history_;
+};
+
+CachingAllocator& allocator_of(Device d);  // made on first use, never destroyed
+CachingAllocator& pinned_allocator();      // throws where there is no accelerator
+CachingAllocator* pinned_allocator_if_any() noexcept;
+
+}  // namespace flambeau

@@ -1,0 +1,96 @@
+// Blocks and streams that are not their own: record_stream, copies of pinned memory, and the freed blocks that
+// wait for events.
+#include <utility>
+
+#include "device/allocator.h"
+#include "device/call.h"
+#include "device/streams.h"
+
+namespace flambeau {
+
+using hal::Table;
+
+void* CachingAllocator::new_event(Device d) {
+  for (size_t i = events_.size(); i-- > 0;) {
+    if (events_[i].first != d) continue;
+    void* event = events_[i].second;
+    events_.erase(events_.begin() + ptrdiff_t(i));
+    return event;
+  }
+  void* event = nullptr;
+  hal::call<&Table::event_create>(d, "event create", false, &event);
+  return event;
+}
+
+// The use of `b` by `s`, made if it is new: all that can fail happens here, so that freeing cannot.
+StreamUse* CachingAllocator::use_by(Block* b, Stream s) {
+  for (StreamUse* use = b->uses; use; use = use->next)
+    if (use->stream == s) return use;
+  auto use = std::make_unique<StreamUse>();
+  events_.reserve(events_.size() + 16);  // room to recycle
+  use->stream = s;
+  use->event = new_event(s.device);
+  use->next = b->uses;
+  return b->uses = use.release();
+}
+
+void CachingAllocator::record_stream(Block* b, Stream s) {
+  if (kind_ == MemoryKind::device && s.device == device_ && s.id == b->segment->stream) return;
+  if (s.device.is_cpu()) return;
+  std::lock_guard lock(mutex_);
+  use_by(b, s)->recorded = false;
+}
+
+void CachingAllocator::note_copy(Block* b, Stream s) {
+  std::lock_guard lock(mutex_);
+  StreamUse* use = use_by(b, s);
+  hal::call<&Table::event_record>(s.device, "event record", use->event, native_stream(s));
+  use->recorded = true;
+}
+
+void CachingAllocator::wait_for_copies(Block* b) {
+  std::vector<std::pair<Device, void*>> waits;
+  {
+    std::lock_guard lock(mutex_);
+    for (StreamUse* use = b->uses; use; use = use->next)
+      if (use->recorded) waits.emplace_back(use->stream.device, use->event);
+  }
+  // Without the lock: other threads allocate meanwhile. Events are recycled, never destroyed.
+  for (auto [device, event] : waits)
+    hal::call<&Table::event_synchronize>(device, "event synchronize", event);
+}
+
+void CachingAllocator::drop_uses(Block* b) noexcept {
+  for (StreamUse *use = std::exchange(b->uses, nullptr), *next; use; use = next) {
+    next = use->next;
+    if (events_.size() < events_.capacity()) events_.emplace_back(use->stream.device, use->event);
+    else hal::try_call<&Table::event_destroy>(use->stream.device, use->event);
+    delete use;
+  }
+}
+
+// Frees the blocks whose other streams are done; with `wait`, all of them. A failed device counts as done: it
+// touches nothing any more.
+void CachingAllocator::process_pending(bool wait) noexcept {
+  fault::Exempt exempt;
+  Block** link = &pending_;
+  while (Block* b = *link) {
+    bool done = true;
+    for (StreamUse* use = b->uses; use && done; use = use->next) {
+      const Device d = use->stream.device;
+      const hal::Status status = wait ? hal::try_call<&Table::event_synchronize>(d, use->event)
+                                      : hal::try_call<&Table::event_query>(d, use->event);
+      done = status != hal::Status::not_ready;
+    }
+    if (!done) {
+      link = &b->free_next;
+      continue;
+    }
+    *link = b->free_next;
+    b->free_next = nullptr;
+    drop_uses(b);
+    release_block(b);
+  }
+}
+
+}  // namespace flambeau

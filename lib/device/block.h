@@ -1,0 +1,66 @@
+// The allocator's data: segments come from the device, blocks are cut from segments and joined again. All lists
+// are intrusive, so that freeing never needs memory and cannot fail.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "device/label.h"
+#include "device/runtime.h"
+#include "device/stats.h"
+
+namespace flambeau {
+
+class CachingAllocator;
+struct Segment;
+
+// Another stream's use of a block; its event is recorded when the block is freed (device memory) or right
+// after the copy (pinned memory).
+struct StreamUse {
+  Stream stream;
+  void* event = nullptr;
+  bool recorded = false;
+  StreamUse* next = nullptr;
+};
+
+// pending: freed, but a stream may still use it; cached: freed into a thread's front, still cut out of its segment.
+enum class BlockState : int8_t { free, in_use, pending, cached };
+
+struct Block {
+  void* data = nullptr;
+  size_t size = 0;       // a multiple of the allocator's alignment
+  std::atomic<size_t> requested{0};  // what the caller asked for; relaxed, as state
+  Segment* segment = nullptr;
+  Block *before = nullptr, *after = nullptr;          // neighbours in the segment
+  Block *free_next = nullptr, *free_before = nullptr;  // in a free list, a front, or the pending list
+  StreamUse* uses = nullptr;
+  std::atomic<const char*> op{nullptr}, module{nullptr};  // the label; relaxed, as state
+  std::atomic<BlockState> state{BlockState::free};  // fronts change it without the lock: relaxed
+  int8_t front_class = -1;  // size class of the thread-local fronts, -1: not theirs
+
+  Label label() const noexcept {
+    return {op.load(std::memory_order_relaxed), module.load(std::memory_order_relaxed)};
+  }
+  void hand_out(size_t bytes) noexcept {
+    requested.store(bytes, std::memory_order_relaxed);
+    op.store(t_label.op, std::memory_order_relaxed);
+    module.store(t_label.module, std::memory_order_relaxed);
+    set_state(BlockState::in_use);
+  }
+  BlockState get_state() const noexcept { return state.load(std::memory_order_relaxed); }
+  void set_state(BlockState s) noexcept { state.store(s, std::memory_order_relaxed); }
+  bool is_split() const { return before != nullptr || after != nullptr; }
+};
+
+struct Segment {
+  CachingAllocator* owner = nullptr;
+  void* data = nullptr;
+  size_t size = 0;
+  uint32_t stream = 0;
+  PoolKind pool = kSmallPool;
+  Block* first = nullptr;
+  Segment *next = nullptr, *before = nullptr;
+  Label label;
+};
+
+}  // namespace flambeau

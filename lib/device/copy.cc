@@ -1,0 +1,88 @@
+// Copies and fills between any two devices. The order: work already on both current streams comes first. The
+// host side: pinned memory with non_blocking is read or written when the copy runs, and the block remembers the
+// copy; everything else is safe to touch when the call returns.
+#include <cstring>
+
+#include "base/error.h"
+#include "device/allocator.h"
+#include "device/call.h"
+#include "device/streams.h"
+
+namespace flambeau {
+namespace {
+
+using hal::Copy;
+using hal::Direction;
+using hal::Table;
+
+Block* pinned_block(const void* host) {
+  CachingAllocator* pinned = pinned_allocator_if_any();
+  return pinned ? pinned->find(host) : nullptr;
+}
+
+void issue(Stream s, const Copy& c) { hal::call<&Table::copy>(s.device, "copy", native_stream(s), c); }
+
+void copy_on_host(void* dst, const void* src, size_t bytes) {
+  for (const void* side : {static_cast<const void*>(dst), src})
+    if (Block* b = pinned_block(side)) wait_for_host_access(b);
+  std::memmove(dst, src, bytes);
+}
+
+void copy_with_host(Device d, const void* host, Copy c, bool non_blocking) {
+  const Stream s = current_stream(d);
+  Block* pinned = pinned_block(host);
+  c.pageable = pinned == nullptr;
+  issue(s, c);
+  if (pinned && non_blocking) return pinned->segment->owner->note_copy(pinned, s);
+  // A pageable upload was staged by the provider; nothing else may be reused before it is done.
+  if (pinned || c.direction == Direction::to_host) synchronize(s);
+}
+
+void copy_to_peer(Device to, Device from, Copy c) {
+  const Stream src = current_stream(from), dst = current_stream(to);
+  wait_stream(src, dst);
+  c.direction = Direction::to_peer;
+  c.peer = to.index;
+  issue(src, c);
+  wait_stream(dst, src);
+}
+
+}  // namespace
+
+void copy_bytes(void* dst, Device dst_device, const void* src, Device src_device, size_t bytes,
+                bool non_blocking) {
+  if (bytes == 0) return;
+  const Device to = resolve(dst_device), from = resolve(src_device);
+  Copy c{dst, src, bytes, Direction::on_device};
+  if (to.is_cpu() && from.is_cpu()) return copy_on_host(dst, src, bytes);
+  if (from.is_cpu()) {
+    c.direction = Direction::to_device;
+    return copy_with_host(to, src, c, non_blocking);
+  }
+  if (to.is_cpu()) {
+    c.direction = Direction::to_host;
+    return copy_with_host(from, dst, c, non_blocking);
+  }
+  if (to == from) return issue(current_stream(to), c);
+  if (to.type == from.type) return copy_to_peer(to, from, c);
+  const Memory stage = allocate(kCpu, bytes);  // two kinds of accelerator meet in host memory
+  struct Free {
+    Block* b;
+    ~Free() { deallocate(b); }
+  } free{stage.block};
+  copy_bytes(stage.data, kCpu, src, from, bytes, false);
+  copy_bytes(dst, to, stage.data, kCpu, bytes, false);
+}
+
+void fill_bytes(void* dst, Device d, int value, size_t bytes) {
+  if (bytes == 0) return;
+  if (d.is_cpu()) {
+    if (Block* b = pinned_block(dst)) wait_for_host_access(b);
+    std::memset(dst, value, bytes);
+    return;
+  }
+  const Stream s = current_stream(resolve(d));
+  hal::call<&Table::fill>(s.device, "fill", native_stream(s), dst, value, bytes);
+}
+
+}  // namespace flambeau

@@ -1,0 +1,101 @@
+// The hardware abstraction: one table of functions per provider (cpu, sim, cuda). Everything above it is common
+// code. Providers never throw and never print: they return a Status and keep the thread's text for it. Every
+// function takes the device's index first, so that one wrapper (call.h) counts, injects faults and raises.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "device/devices.h"
+#include "device/runtime.h"
+
+namespace flambeau::hal {
+
+enum class Status : int8_t {
+  ok, not_ready, out_of_memory, device_lost, invalid, unsupported, no_kernel_image, driver_too_old, no_gpu,
+  capture, race, internal
+};
+
+using Properties = DeviceProperties;
+
+enum class Direction : int8_t { to_device, to_host, on_device, to_peer };
+
+struct Copy {
+  void* dst;
+  const void* src;
+  size_t bytes;
+  Direction direction;
+  bool pageable = false;  // the host side is ordinary memory: stage it, or finish before returning
+  int peer = -1;          // to_peer: the index of dst's device
+};
+
+enum class BlockNote : int8_t { acquired, released };
+
+struct Table {
+  const char* name;
+
+  // devices
+  int (*device_count)();
+  Status (*availability)(std::string* reason);  // ok, or why there is no device
+  Status (*properties)(int device, Properties* out);
+  Status (*memory_info)(int device, size_t* free_bytes, size_t* total_bytes);
+  Status (*synchronize)(int device);
+
+  // memory
+  Status (*allocate)(int device, size_t bytes, void** out);
+  Status (*deallocate)(int device, void* data, size_t bytes);
+  Status (*allocate_host)(int device, size_t bytes, void** out);
+  Status (*deallocate_host)(int device, void* data, size_t bytes);
+  // The caching allocator hands a piece of a segment out or takes it back, in the order of `stream`.
+  Status (*note_block)(int device, void* stream, BlockNote note, void* data, size_t bytes);
+
+  // copies, in the order of `stream`
+  Status (*copy)(int device, void* stream, const Copy& copy);
+  Status (*fill)(int device, void* stream, void* dst, int value, size_t bytes);
+  Status (*can_access_peer)(int device, int peer, bool* out);
+
+  // streams; a null stream is the device's default one
+  Status (*stream_create)(int device, int priority, void** out);
+  Status (*stream_destroy)(int device, void* stream);
+  Status (*stream_query)(int device, void* stream);  // not_ready while work is left
+  Status (*stream_synchronize)(int device, void* stream);
+  Status (*stream_wait)(int device, void* stream, void* event);
+
+  // events
+  Status (*event_create)(int device, bool timing, void** out);
+  Status (*event_destroy)(int device, void* event);
+  Status (*event_record)(int device, void* event, void* stream);
+  Status (*event_query)(int device, void* event);  // not_ready while the recorded work is not done
+  Status (*event_synchronize)(int device, void* event);
+  Status (*event_elapsed)(int device, void* start, void* end, float* milliseconds);
+
+  // launches
+  Status (*launch)(int device, void* stream, const char* name, KernelFn fn, const void* args,
+                   size_t arg_bytes, std::span<const Access> accesses);
+  Status (*host_function)(int device, void* stream, void (*fn)(void* user), void* user);
+
+  // graphs
+  Status (*capture_begin)(int device, void* stream);
+  Status (*capture_end)(int device, void* stream, void** graph);
+  Status (*capture_active)(int device, void* stream, bool* out);
+  Status (*graph_launch)(int device, void* graph, void* stream);
+  Status (*graph_destroy)(int device, void* graph);
+
+  // errors
+  Status (*sticky_error)(int device);       // what every later call on the device will answer
+  std::string (*error_text)(int device);    // of this thread's last failed call, or of the sticky error
+  KernelColumn (*kernel_column)(int device);
+};
+
+const Table& cpu_table();
+const Table& sim_table();
+#if defined(FLAM_HAVE_CUDA)
+const Table& cuda_table();
+#endif
+
+// The provider that answers for a type; sim answers for cuda where FLAMBEAU_SIM says as=cuda.
+// Null where this build has none.
+const Table* provider(DeviceType type);
+
+}  // namespace flambeau::hal

@@ -1,0 +1,139 @@
+// The memory calls of runtime.h: which allocator answers for a device, pinned memory, and the statistics of both.
+#include <array>
+#include <atomic>
+
+#include "base/error.h"
+#include "device/allocator.h"
+#include "device/call.h"
+#include "device/devices.h"
+#include "device/front.h"
+#include "device/limits.h"
+#include "device/streams.h"
+
+namespace flambeau {
+namespace {
+
+using hal::Table;
+
+std::array<std::atomic<CachingAllocator*>, 2 * kMaxDevices> g_allocators{};
+std::atomic<CachingAllocator*> g_pinned{nullptr};
+
+CachingAllocator& made_once(std::atomic<CachingAllocator*>& slot, Device d, MemoryKind kind) {
+  CachingAllocator* a = slot.load(std::memory_order_acquire);
+  if (a) return *a;
+  auto* fresh = new CachingAllocator(d, kind);
+  if (slot.compare_exchange_strong(a, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;
+  return *a;
+}
+
+// Page-locked memory belongs to an accelerator's driver; any device of it can use the pages.
+Device accelerator() {
+  for (DeviceType type : {DeviceType::cuda, DeviceType::sim})
+    if (device_count(type) > 0) return {type, 0};
+  throw Error(Code::no_gpu, "pinned memory needs an accelerator, and there is none",
+              unavailable_reason(DeviceType::cuda), "use ordinary host memory on a machine without a GPU");
+}
+
+}  // namespace
+
+CachingAllocator& allocator_of(Device d) {
+  if (d.is_cpu()) {
+    static CachingAllocator& cpu = *new CachingAllocator(kCpu, MemoryKind::device);
+    return cpu;
+  }
+  return made_once(g_allocators[size_t(device_slot(d))], d, MemoryKind::device);
+}
+
+CachingAllocator& pinned_allocator() {
+  if (CachingAllocator* a = pinned_allocator_if_any()) return *a;
+  return made_once(g_pinned, accelerator(), MemoryKind::pinned);
+}
+
+CachingAllocator* pinned_allocator_if_any() noexcept { return g_pinned.load(std::memory_order_acquire); }
+
+Memory allocate(Device d, size_t bytes) {
+  if (bytes == 0) {
+    if (!d.is_cpu()) resolve(d);
+    return {};
+  }
+  if (d.is_cpu() && bytes <= kFrontLargest) [[likely]] return front_allocate(bytes);
+  const Stream s = current_stream(resolve(d));
+  Block* b = allocator_of(s.device).allocate(bytes, s.id);
+  if (!s.device.is_cpu())
+    hal::call<&Table::note_block>(s.device, "memory allocation", native_stream(s), hal::BlockNote::acquired,
+                                  b->data, b->size);
+  return {b->data, b};
+}
+
+void deallocate(Block* b) noexcept {
+  if (!b) return;
+  if (b->front_class >= 0) return front_deallocate(b);
+  b->segment->owner->deallocate(b);
+}
+
+void record_stream(Block* b, Stream s) {
+  if (b) b->segment->owner->record_stream(b, s);
+}
+
+Memory allocate_pinned(size_t bytes) {
+  CachingAllocator& pinned = pinned_allocator();
+  if (bytes == 0) return {};
+  Block* b = pinned.allocate(bytes, 0);
+  return {b->data, b};
+}
+
+bool is_pinned(const void* host) {
+  CachingAllocator* pinned = pinned_allocator_if_any();
+  return pinned && pinned->find(host) != nullptr;
+}
+
+void wait_for_host_access(const Block* b) {
+  if (!b) return;
+  CachingAllocator* owner = b->segment->owner;
+  if (owner->kind() == MemoryKind::pinned) owner->wait_for_copies(const_cast<Block*>(b));
+}
+
+// ---- statistics ------------------------------------------------------------------------------------------
+
+namespace {
+
+// A front's counts are exact for this thread once flushed; other threads' are added.
+CachingAllocator& flushed(Device d) {
+  d = resolve(d);
+  if (d.is_cpu()) front_flush();
+  return allocator_of(d);
+}
+
+}  // namespace
+
+MemoryStats memory_stats(Device d) {
+  CachingAllocator& a = flushed(d);
+  MemoryStats stats = a.stats();
+  if (a.device().is_cpu()) add_unmerged_fronts(stats);
+  return stats;
+}
+
+void reset_peak_memory_stats(Device d) { flushed(d).reset_peak(); }
+void reset_accumulated_memory_stats(Device d) { flushed(d).reset_accumulated(); }
+void empty_cache(Device d) { flushed(d).empty_cache(); }
+void set_per_process_memory_fraction(double fraction, Device d) { flushed(d).set_fraction(fraction); }
+double per_process_memory_fraction(Device d) { return flushed(d).fraction(); }
+
+MemoryStats pinned_memory_stats() {
+  CachingAllocator* pinned = pinned_allocator_if_any();
+  return pinned ? pinned->stats() : MemoryStats{};
+}
+
+void empty_pinned_cache() {
+  if (CachingAllocator* pinned = pinned_allocator_if_any()) pinned->empty_cache();
+}
+
+std::vector<CachingAllocator*> all_allocators() {
+  std::vector<CachingAllocator*> all{&allocator_of(kCpu)};
+  for (auto& slot : g_allocators)
+    if (CachingAllocator* a = slot.load(std::memory_order_acquire)) all.push_back(a);
+  return all;
+}
+
+}  // namespace flambeau
