@@ -1,0 +1,181 @@
+/* Views and layout: the same elements under another shape. A view shares its operand's memory and history.
+ * namespace: ops
+ */
+#ifndef FLAMBEAU_SHAPE_H
+#define FLAMBEAU_SHAPE_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A view of another shape over the same memory.
+ *
+ * - `input`: any tensor whose strides allow the shape without a copy.
+ * - `size`: the new shape; one entry may be -1 and is inferred.
+ * - returns: a view of shape `size`.
+ * - errors: `FLAM_ERROR_SHAPE` where the element counts differ or a copy would be needed (use reshape).
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_view(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
+
+/** The same elements in another shape: a view where the strides allow it, else a copy.
+ *
+ * - `input`: any tensor.
+ * - `shape`: the new shape; one entry may be -1 and is inferred.
+ * - returns: a tensor of shape `shape`.
+ * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_reshape(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *shape, size_t n_shape);
+
+/** A view with given geometry over `input`'s memory.
+ *
+ * - `input`: any tensor.
+ * - `size`: shape of the view.
+ * - `stride`: strides of the view in elements, one per dimension.
+ * - `storage_offset`: first element, counted from `input`'s first; default 0.
+ * - returns: a view of shape `size`.
+ * - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the storage.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_as_strided(
+    const flam_tensor *input, const int64_t *size, size_t n_size, const int64_t *stride, size_t n_stride,
+    int64_t storage_offset FLAM_DEFAULT(0));
+
+/** A view with dimensions in another order.
+ *
+ * - `input`: any tensor.
+ * - `dims`: a permutation of its dimensions; negative ones count from the end.
+ * - returns: a view whose dimension i is `input`'s `dims[i]`.
+ * - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_permute(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
+
+/** A view with two dimensions exchanged.
+ *
+ * - `input`: any tensor.
+ * - `dim0`: the first dimension.
+ * - `dim1`: the second dimension.
+ * - returns: a view of `input`.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.swapaxes Tensor.swapaxes") flam_tensor *
+flam_transpose(const flam_tensor *input, int64_t dim0, int64_t dim1);
+
+/** The transpose of a matrix; vectors and 0-d tensors come back as they are.
+ *
+ * - `input`: at most 2-d.
+ * - returns: a view of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` where `input` has more than two dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_t(const flam_tensor *input);
+
+/** A view that repeats dimensions of size 1 without copying.
+ *
+ * - `input`: any tensor.
+ * - `size`: the shape to repeat to; -1 keeps a size, new dimensions come first.
+ * - returns: a view of shape `size`, with stride 0 where it repeats.
+ * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_expand(
+    const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
+
+/** A view of a range of one dimension.
+ *
+ * - `input`: any tensor of at least one dimension.
+ * - `dim`: the dimension; default 0.
+ * - `start`: first index, negative from the end; default 0.
+ * - `end`: index after the last; default: the dimension's end. Both are clamped to the dimension.
+ * - `step`: distance between indices, positive; default 1.
+ * - returns: a view.
+ * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_slice(const flam_tensor *input, int64_t dim FLAM_DEFAULT(0),
+                                                  int64_t start FLAM_DEFAULT(0),
+                                                  int64_t end FLAM_DEFAULT(9223372036854775807),
+                                                  int64_t step FLAM_DEFAULT(1));
+
+/** A view of one index of a dimension, which disappears.
+ *
+ * - `input`: any tensor of at least one dimension.
+ * - `dim`: the dimension.
+ * - `index`: the index, negative from the end.
+ * - returns: a view with one dimension less.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` or `index` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_select(
+    const flam_tensor *input, int64_t dim, int64_t index);
+
+/** A view of `length` indices of a dimension from `start` on.
+ *
+ * - `input`: any tensor of at least one dimension.
+ * - `dim`: the dimension.
+ * - `start`: first index, negative from the end.
+ * - `length`: how many.
+ * - returns: a view.
+ * - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_narrow(
+    const flam_tensor *input, int64_t dim, int64_t start, int64_t length);
+
+/** A view without dimensions of size 1.
+ *
+ * - `input`: any tensor.
+ * - `dim`: which dimensions to drop where their size is 1; default: all.
+ * - returns: a view.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_squeeze(
+    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim);
+
+/** A view with a new dimension of size 1.
+ *
+ * - `input`: any tensor.
+ * - `dim`: where the new dimension stands in the result; negative from the end.
+ * - returns: a view.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_unsqueeze(
+    const flam_tensor *input, int64_t dim);
+
+/** Merges a range of dimensions into one.
+ *
+ * - `input`: any tensor.
+ * - `start_dim`: first dimension to merge; default 0.
+ * - `end_dim`: last dimension to merge; default -1.
+ * - returns: a view where possible, else a copy; 1-d for a 0-d operand.
+ * - errors: `FLAM_ERROR_INDEX` for dimensions out of range or order.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_flatten(
+    const flam_tensor *input, int64_t start_dim FLAM_DEFAULT(0), int64_t end_dim FLAM_DEFAULT(-1));
+
+/** The tensor itself where it is contiguous in C order, else a contiguous copy.
+ *
+ * - `input`: any tensor.
+ * - returns: a contiguous tensor of the same shape.
+ * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_contiguous(const flam_tensor *input);
+
+/** A copy with memory of its own; gradients flow through it.
+ *
+ * - `input`: any tensor.
+ * - returns: shape, dtype, device and dense layout of `input`.
+ * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_clone(const flam_tensor *input);
+
+/** The same memory without history: no gradient flows through it.
+ *
+ * - `input`: any tensor.
+ * - returns: a tensor that shares `input`'s memory and does not require grad.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_detach(const flam_tensor *input);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,297 @@
+// The backward walk: counts how often each node is reached, then runs nodes whose gradients are complete,
+// latest first. A leaf is a node without a function: its gradient is complete when all its users have run.
+#include "engine/backward.h"
+
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "graph/mode.h"
+#include "ops/ops.h"
+
+namespace flambeau {
+
+namespace {
+
+struct Task {
+  Edge edge;         // the node or leaf itself
+  int waiting = 0;   // users that have not delivered
+  bool needed = true;
+  Tensors grads;     // by output number; a leaf has one
+  SmallVector<int, 1> captures;  // indices of gradients() inputs that this node's outputs are
+  SmallVector<uint32_t, 1> capture_nr;
+};
+
+class Walk {
+ public:
+  Walk(bool retain_graph, bool create_graph, bool accumulate)
+      : retain_(retain_graph), create_(create_graph), accumulate_(accumulate) {}
+
+  void add_root(const Tensor& root, const Tensor& grad);
+  void capture(size_t index, const Tensor& input);
+  void limit_to_captures();
+  void run();
+  Tensors captured;
+
+ private:
+  Task& task(const Edge& e);
+  void deliver(const Edge& e, Tensor grad);
+  void run_leaf(Task& t);
+  void run_node(Task& t);
+  Tensor run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad);
+
+  bool retain_, create_, accumulate_;
+  std::unordered_map<const void*, Task> tasks_;
+  std::vector<Edge> roots_;
+  std::vector<Tensor> root_grads_;
+  struct Later {
+    bool operator()(const Task* a, const Task* b) const { return order(a) < order(b); }
+    static uint64_t order(const Task* t) {
+      return t->edge.node ? t->edge.node->sequence : ~uint64_t(0);
+    }
+  };
+  std::priority_queue<Task*, std::vector<Task*>, Later> ready_;
+};
+
+Task& Walk::task(const Edge& e) {
+  auto [it, fresh] = tasks_.try_emplace(e.key());
+  if (fresh) {
+    it->second.edge = e;
+    it->second.grads.resize(e.node ? e.node->outputs.size() : 1);
+  }
+  return it->second;
+}
+
+void Walk::add_root(const Tensor& root, const Tensor& grad) {
+  Edge e = gradient_edge(root);
+  if (!e) {
+    throw Error(Code::autograd, "element 0 of tensors does not require grad and does not have a grad_fn",
+                describe(root),
+                "make a leaf of the graph require grad, and record the forward outside no_grad()");
+  }
+  Tensor g = grad;
+  if (!g) {
+    check(root.numel() == 1, Code::autograd, "grad can be implicitly created only for scalar outputs, got ",
+          describe(root));
+    g = ops::ones(root.sizes(), root.dtype(), root.device());
+  } else {
+    check(std::equal(g.sizes().begin(), g.sizes().end(), root.sizes().begin(), root.sizes().end()),
+          Code::shape, "Mismatch in shape: grad_output has a shape of ", to_string(g.sizes()),
+          " and output has a shape of ", to_string(root.sizes()));
+  }
+  // Count users of everything reachable that was not reached from an earlier root.
+  if (!tasks_.count(e.key())) {
+    std::vector<Task*> stack{&task(e)};
+    while (!stack.empty()) {
+      Task* t = stack.back();
+      stack.pop_back();
+      if (!t->edge.node) continue;
+      for (const Edge& next : t->edge.node->next) {
+        if (!next) continue;
+        const bool fresh = !tasks_.count(next.key());
+        Task& n = task(next);
+        ++n.waiting;
+        if (fresh) stack.push_back(&n);
+      }
+    }
+  }
+  roots_.push_back(e);
+  root_grads_.push_back(std::move(g));
+}
+
+void Walk::capture(size_t index, const Tensor& input) {
+  const Edge e = gradient_edge(input);
+  check(bool(e), Code::autograd, "One of the differentiated Tensors does not require grad: ", describe(input));
+  if (captured.size() <= index) captured.resize(index + 1);
+  const auto it = tasks_.find(e.key());
+  if (it == tasks_.end()) return;
+  it->second.captures.push_back(int(index));
+  it->second.capture_nr.push_back(e.nr);
+}
+
+// Runs only nodes from which a captured one is reachable.
+void Walk::limit_to_captures() {
+  std::vector<std::pair<Task*, size_t>> stack;
+  std::unordered_map<Task*, bool> seen;
+  for (auto& [key, t] : tasks_) t.needed = !t.captures.empty();
+  for (const Edge& r : roots_) {
+    stack.push_back({&task(r), 0});
+    while (!stack.empty()) {
+      auto& [t, i] = stack.back();
+      if (i == 0 && !seen.try_emplace(t, true).second) {
+        stack.pop_back();
+        continue;
+      }
+      const size_t n = t->edge.node ? t->edge.node->next.size() : 0;
+      if (i > 0) {
+        const Edge& done = t->edge.node->next[i - 1];
+        if (done && task(done).needed) t->needed = true;
+      }
+      if (i == n) {
+        stack.pop_back();
+        continue;
+      }
+      const Edge& next = t->edge.node->next[i++];
+      if (next) {
+        Task* child = &task(next);
+        if (!seen.count(child)) stack.push_back({child, 0});
+      }
+    }
+  }
+}
+
+// Gradients take the shape and dtype of what they belong to: broadcasting and casts are undone here.
+Tensor conform(Tensor g, DimsView sizes, Dtype dtype, const char* op) {
+  if (!std::equal(sizes.begin(), sizes.end(), g.sizes().begin(), g.sizes().end())) {
+    check(broadcasts_to(sizes, g.sizes()), Code::internal, "\"", op, "\" returned a gradient of shape ",
+          to_string(g.sizes()), " where ", to_string(sizes), " was expected");
+    g = ops::sum_to(g, sizes);
+  }
+  return g.dtype() == dtype ? g : ops::to_dtype(g, dtype);
+}
+
+bool is_only_user(const Tensor& t) {
+  return t.impl()->use_count() == 1 && t.storage()->use_count() == 1 && !t.impl()->autograd;
+}
+
+void Walk::deliver(const Edge& e, Tensor grad) {
+  Task& t = task(e);
+  if (grad && t.needed) {
+    Tensor& slot = t.grads[e.nr];
+    if (!slot) {
+      slot = std::move(grad);
+    } else if (!create_ && is_only_user(slot)) {
+      ops::add_(slot, grad);
+    } else {
+      slot = ops::add(slot, grad);
+    }
+  }
+  if (--t.waiting == 0) ready_.push(&t);
+}
+
+Tensor Walk::run_hooks(const SmallVector<Ref<Hook>, 1>& hooks, Tensor grad) {
+  for (const Ref<Hook>& h : SmallVector<Ref<Hook>, 1>(hooks)) {
+    Tensor replaced = h->call(grad);
+    if (replaced) grad = std::move(replaced);
+  }
+  return grad;
+}
+
+void accumulate_grad(const Tensor& leaf, Tensor g, bool create) {
+  Tensor& slot = autograd_data(leaf).grad;
+  if (!slot) {
+    // A gradient that nobody else holds, laid out as its leaf, needs no copy.
+    const bool stealable = !create && is_only_user(g) &&
+                           std::equal(g.strides().begin(), g.strides().end(), leaf.strides().begin());
+    slot = stealable ? std::move(g) : create ? ops::add(g, wrapped_number(0.0)) : ops::clone(g);
+  } else if (create) {
+    slot = ops::add(slot, g);
+  } else {
+    ops::add_(slot, g);
+  }
+}
+
+void Walk::run_leaf(Task& t) {
+  const Tensor& leaf = t.edge.leaf;
+  Tensor g = std::move(t.grads[0]);
+  t.grads[0] = Tensor();
+  if (!g) return;
+  AutogradData& d = autograd_data(leaf);
+  g = run_hooks(d.hooks, std::move(g));
+  for (int index : t.captures) captured[size_t(index)] = g;
+  if (!accumulate_) return;
+  accumulate_grad(leaf, std::move(g), create_);
+  for (const Ref<Hook>& h : SmallVector<Ref<Hook>, 1>(d.accumulated_hooks)) h->call(leaf);
+}
+
+void Walk::run_node(Task& t) {
+  const Ref<Node> node = t.edge.node;
+  Tensors dy = std::move(t.grads);
+  for (size_t i = 0; i < node->hooks.size(); ++i) {
+    const Node::TensorHook h = node->hooks[i];
+    if (!dy[h.nr]) continue;
+    Tensor replaced = h.hook->call(dy[h.nr]);
+    if (replaced) dy[h.nr] = std::move(replaced);
+  }
+  for (const Node::Retained& r : node->retained) {
+    if (dy[r.nr]) autograd_data(Tensor(Ref<TensorImpl>::share(r.tensor))).grad = dy[r.nr];
+  }
+  for (size_t i = 0; i < t.captures.size(); ++i) captured[size_t(t.captures[i])] = dy[t.capture_nr[i]];
+
+  bool any = false, onward = false;
+  for (const Tensor& g : dy) any |= g.defined();
+  for (const Edge& e : node->next) onward |= e && task(e).needed;
+  Tensors dx;
+  if (any && onward) {
+    struct Restore {
+      Node* before = current_node;
+      ~Restore() { current_node = before; }
+    } restore;
+    current_node = node.get();
+    dx = node->apply(dy);
+  }
+  if (!retain_) node->release_saved();
+  dy.clear();
+  dx.resize(node->next.size());
+  for (size_t i = 0; i < node->next.size(); ++i) {
+    const Edge& e = node->next[i];
+    if (!e) continue;
+    Tensor g = std::move(dx[i]);
+    if (g && task(e).needed) {
+      const Dims& sizes = e.node ? e.node->outputs[e.nr].sizes : e.leaf.impl()->sizes;
+      const Dtype dtype = e.node ? e.node->outputs[e.nr].dtype : e.leaf.dtype();
+      g = conform(std::move(g), sizes, dtype, node->name());
+    }
+    deliver(e, std::move(g));
+  }
+}
+
+void Walk::run() {
+  GradMode mode(create_);
+  for (size_t i = 0; i < roots_.size(); ++i) task(roots_[i]).waiting++;
+  for (size_t i = 0; i < roots_.size(); ++i) deliver(roots_[i], root_grads_[i]);
+  while (!ready_.empty()) {
+    Task* t = ready_.top();
+    ready_.pop();
+    if (t->edge.node) {
+      run_node(*t);
+    } else {
+      run_leaf(*t);
+    }
+  }
+}
+
+Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bool accumulate) {
+  Walk walk(retain, create, accumulate);
+  for (size_t i = 0; i < roots.size(); ++i) walk.add_root(roots[i], i < grads.size() ? grads[i] : Tensor());
+  return walk;
+}
+
+}  // namespace
+
+void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool create_graph,
+              TensorsView inputs) {
+  if (inputs.empty()) return prepared(roots, grads, retain_graph, create_graph, true).run();
+  Tensors found = gradients(roots, grads, inputs, retain_graph, create_graph, true);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (found[i]) accumulate_grad(inputs[i], found[i], create_graph);
+  }
+}
+
+Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool retain_graph,
+                  bool create_graph, bool allow_unused) {
+  Walk walk = prepared(roots, grads, retain_graph, create_graph, false);
+  walk.captured.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) walk.capture(i, inputs[i]);
+  walk.limit_to_captures();
+  walk.run();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check(walk.captured[i].defined() || allow_unused, Code::autograd,
+          "One of the differentiated Tensors appears to not have been used in the graph. Set "
+          "allow_unused=True if this is the desired behavior. Input ", i, ": ", describe(inputs[i]));
+  }
+  return std::move(walk.captured);
+}
+
+}  // namespace flambeau

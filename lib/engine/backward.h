@@ -1,0 +1,19 @@
+// The backward walk.
+#pragma once
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace flambeau {
+
+// Accumulates gradients of `roots` into the leaves' .grad. Undefined entries of `grads` stand for ones, for
+// roots of one element. `inputs`, where given, limits the accumulation to those tensors.
+void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool create_graph,
+              TensorsView inputs = {});
+
+// Gradients of `roots` with respect to `inputs`, undefined where there is no path (an error unless
+// allow_unused). Nothing is accumulated.
+Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool retain_graph,
+                  bool create_graph, bool allow_unused);
+
+}  // namespace flambeau

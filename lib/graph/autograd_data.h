@@ -1,0 +1,45 @@
+// What autograd knows of one tensor, made on first need. A leaf accumulates into `grad`; any other tensor
+// has the node it came from. A view of a differentiable base keeps `fresh_at`: when its storage was written
+// since, its grad_fn is made anew from the base's.
+#pragma once
+#include "graph/node.h"
+
+namespace flambeau {
+
+struct AutogradData : Pooled {
+  Ref<Node> grad_fn;
+  uint32_t output_nr = 0;
+  bool requires_grad = false;  // leaves only
+  bool retains_grad = false;
+  uint32_t fresh_at = 0;
+  Tensor grad;
+  SmallVector<Ref<Hook>, 1> hooks;              // leaves only; others keep them on the node
+  SmallVector<Ref<Hook>, 1> accumulated_hooks;  // run after a leaf's gradient was accumulated
+  TensorImpl* self = nullptr;
+
+  ~AutogradData();
+};
+
+AutogradData& autograd_data(const Tensor& t);  // makes it where absent
+
+// The node a tensor's gradient flows to; regenerated for views that were written through. May be null.
+const Ref<Node>& grad_fn(const Tensor& t);
+
+inline bool requires_grad(const Tensor& t) {
+  const AutogradData* d = t.impl()->autograd.get();
+  if (!d) return t.base() && t.base().impl()->autograd && bool(grad_fn(t));
+  return d->requires_grad || d->grad_fn || (t.base() && bool(grad_fn(t)));
+}
+inline bool is_leaf(const Tensor& t) { return !grad_fn(t); }
+
+// Where the gradient of t goes: its node, itself as a leaf, or nowhere.
+Edge gradient_edge(const Tensor& t);
+
+// Makes t an output of `node`. set_history is for fresh tensors, rebase_history for written-to ones.
+void set_history(const Tensor& t, Ref<Node> node);
+
+// Regenerates a view's node from its base's; set by ops/view.cc, which knows how.
+using ViewNode = Ref<Node> (*)(const Tensor& view);
+extern ViewNode make_view_node;
+
+}  // namespace flambeau

@@ -1,0 +1,130 @@
+// Nodes, saved tensors and the autograd data of tensors.
+#include "base/error.h"
+#include "graph/autograd_data.h"
+#include "graph/mode.h"
+#include "graph/saved.h"
+
+namespace flambeau {
+
+ViewNode make_view_node = nullptr;
+
+void destroy(AutogradData* d) noexcept { delete d; }
+
+AutogradData::~AutogradData() {
+  if (!retains_grad || !grad_fn) return;
+  for (size_t i = 0; i < grad_fn->retained.size(); ++i) {
+    if (grad_fn->retained[i].tensor == self) {
+      grad_fn->retained.erase(i);
+      break;
+    }
+  }
+}
+
+AutogradData& autograd_data(const Tensor& t) {
+  auto& slot = t.impl()->autograd;
+  if (!slot) {
+    slot.reset(new AutogradData);
+    slot->self = t.impl();
+  }
+  return *slot;
+}
+
+const Ref<Node>& grad_fn(const Tensor& t) {
+  static const Ref<Node> none;
+  AutogradData* d = t.impl()->autograd.get();
+  const Tensor& base = t.base();
+  if (base && (!d || d->fresh_at != t.storage()->version()) && base.impl()->autograd &&
+      !(d && d->requires_grad)) {
+    const uint32_t version = t.storage()->version();
+    // Only a write through the base or another view changes where a view's gradient goes.
+    if (version != 0 && base.impl()->autograd->grad_fn) {
+      Ref<Node> node = make_view_node(t);
+      d = &autograd_data(t);
+      d->grad_fn = std::move(node);
+      d->output_nr = 0;
+      d->fresh_at = version;
+    }
+  }
+  return d ? d->grad_fn : none;
+}
+
+Edge gradient_edge(const Tensor& t) {
+  const AutogradData* d = t.impl()->autograd.get();
+  if (!d && !t.base()) return {};
+  const Ref<Node>& node = grad_fn(t);
+  if (node) return {node, {}, t.impl()->autograd->output_nr};
+  if (d && d->requires_grad) return {{}, t, 0};
+  return {};
+}
+
+void set_history(const Tensor& t, Ref<Node> node) {
+  AutogradData& d = autograd_data(t);
+  d.output_nr = uint32_t(node->outputs.size());
+  d.fresh_at = t.storage()->version();
+  d.requires_grad = false;
+  node->outputs.push_back({Dims(t.sizes()), t.dtype(), t.device()});
+  d.grad_fn = std::move(node);
+}
+
+// ---- nodes -----------------------------------------------------------------------------------------------
+
+uint64_t Node::next_sequence() {
+  thread_local constinit uint64_t next = 0;
+  return next++;
+}
+
+void Node::destroy() noexcept {
+  // Deleting a node drops its edges; nodes that die by that queue up here instead of recursing.
+  thread_local constinit bool running = false;
+  thread_local SmallVector<Node*, 8> queue;
+  queue.push_back(this);
+  if (running) return;
+  running = true;
+  while (!queue.empty()) {
+    Node* n = queue.back();
+    queue.pop_back();
+    delete n;
+  }
+  running = false;
+}
+
+void fail_freed(const char* op) {
+  throw Error(Code::autograd,
+              "Trying to backward through the graph a second time (or directly access saved tensors "
+              "after they have already been freed)",
+              cat_text("the values saved by \"", op, "\" were freed by the first backward"),
+              "call backward(retain_graph=True) the first time");
+}
+
+// ---- saved tensors ---------------------------------------------------------------------------------------
+
+Saved Saved::output(const Tensor& y) {
+  Saved s(alias(y), y.storage()->version());
+  s.is_output_ = true;
+  return s;
+}
+
+Tensor Saved::get() const {
+  if (!tensor_.defined()) return {};
+  const uint32_t now = tensor_.storage()->version();
+  if (now != version_) {
+    const char* op = current_node ? current_node->name() : "backward";
+    throw Error(
+        Code::autograd,
+        "one of the variables needed for gradient computation has been modified by an inplace operation",
+        cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
+                 ", is at version ", now, ": \"", tensor_.storage()->writer(),
+                 "\" wrote to it between forward and backward"),
+        cat_text("use the out-of-place form of \"", tensor_.storage()->writer(),
+                 "\", or write to a clone()"));
+  }
+  if (!is_output_ || !current_node || !modes.grad) return tensor_;
+  Tensor y = alias(tensor_);
+  AutogradData& d = autograd_data(y);
+  d.grad_fn = Ref<Node>::share(current_node);
+  d.output_nr = output_nr_;
+  d.fresh_at = now;
+  return y;
+}
+
+}  // namespace flambeau

@@ -1,0 +1,92 @@
+// The recorded graph: one node per differentiable op, pointing to the nodes (or leaves) that its operands
+// came from. Nodes know nothing of ops: NodeOf wraps an op's own gradient functor.
+#pragma once
+#include <optional>
+#include <type_traits>
+
+#include "base/pooled.h"
+#include "tensor/tensor.h"
+
+namespace flambeau {
+
+class Node;
+
+// Where a gradient goes: output `nr` of a node, a leaf to accumulate into, or nowhere.
+struct Edge {
+  Ref<Node> node;
+  Tensor leaf;
+  uint32_t nr = 0;
+  explicit operator bool() const { return node || leaf; }
+  // What the walk counts dependencies by.
+  const void* key() const { return node ? static_cast<const void*>(node.get()) : leaf.impl(); }
+};
+
+struct OutputMeta {
+  Dims sizes;
+  Dtype dtype;
+  Device device;
+};
+
+// A function on gradients that the user registered; returns an undefined tensor to keep the gradient.
+class Hook : public RefCounted {
+ public:
+  virtual Tensor call(const Tensor& grad) = 0;
+};
+
+class Node : public RefCounted, public Pooled {
+ public:
+  SmallVector<Edge, 3> next;           // one per operand, in order
+  SmallVector<OutputMeta, 1> outputs;  // of the forward op: what gradients must look like
+  uint64_t sequence = next_sequence();
+
+  struct TensorHook {
+    Ref<Hook> hook;
+    uint32_t nr;
+  };
+  SmallVector<TensorHook, 1> hooks;  // of non-leaf tensors, run on this node's incoming gradients
+  struct Retained {
+    uint32_t nr;
+    TensorImpl* tensor;  // not owned: the tensor owns this node and withdraws itself
+  };
+  SmallVector<Retained, 1> retained;  // retain_grad()
+
+  virtual const char* name() const = 0;
+  // Gradients of the operands from those of the outputs; undefined entries mean zero.
+  virtual Tensors apply(TensorsView dy) = 0;
+  virtual void release_saved() = 0;  // after which apply fails with torch's "second time" message
+
+ protected:
+  ~Node() override = default;
+  void destroy() noexcept override;  // iterative: a chain of a million nodes must not recurse
+
+ private:
+  static uint64_t next_sequence();
+};
+
+// The node whose apply runs on this thread, for saved outputs and wanted().
+inline thread_local constinit Node* current_node = nullptr;
+
+// In a gradient: whether operand i needs one.
+inline bool wanted(size_t i) { return !current_node || (i < current_node->next.size() && current_node->next[i]); }
+
+[[noreturn]] void fail_freed(const char* op);
+
+template <class F> class NodeOf final : public Node {
+ public:
+  explicit NodeOf(F&& f) : f_(std::move(f)) {}
+  const char* name() const override { return F::name; }
+  Tensors apply(TensorsView dy) override {
+    if (!f_) fail_freed(F::name);
+    if constexpr (std::is_invocable_v<const F&, const Tensor&>) {
+      return (*f_)(dy[0]);
+    } else {
+      return (*f_)(dy);
+    }
+  }
+  void release_saved() override { f_.reset(); }
+
+ private:
+  std::optional<F> f_;
+};
+
+}  // namespace flambeau

@@ -1,0 +1,267 @@
+// What every op has in common: which device it runs on, what its operands become, where its result goes and
+// how it enters the graph.
+#include "ops/call.h"
+
+#include "base/error.h"
+#include "ops/ops.h"
+
+namespace flambeau {
+
+namespace {
+
+bool is_host_scalar(const Tensor& t) { return t.dim() == 0 && t.device().is_cpu(); }
+
+bool same_geometry(const Tensor& a, const Tensor& b) {
+  return a.offset() == b.offset() && a.dtype() == b.dtype() &&
+         std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end()) &&
+         std::equal(a.strides().begin(), a.strides().end(), b.strides().begin(), b.strides().end());
+}
+
+// A gradient of nothing: what an in-place constant (zero_, eq_) does to its target's history.
+struct ConstantBackward {
+  static constexpr auto name = "constant";
+  Tensors operator()(const Tensor&) const { return {}; }
+};
+
+struct UnknownBackward {
+  const char* op;
+  static constexpr auto name = "unknown";
+  Tensors operator()(const Tensor&) const {
+    fail(Code::unsupported, "the derivative of \"", op, "\" is not implemented");
+  }
+};
+
+}  // namespace
+
+Call::Call(const char* name, Cast cast, std::span<const Operand> operands, Devices devices)
+    : name_(name) {
+  in_.reserve(operands.size());
+  const bool recording = modes.grad;
+  for (const Operand& o : operands) {
+    in_.push_back(o.tensor);
+    if (!o.tensor->defined()) continue;
+    const Tensor& t = *o.tensor;
+    if (!device_ || (t.device() != device_ && !is_host_scalar(t))) {
+      if (device_ && device_ != t.device()) {
+        // The first operands may have been host scalars: any device wins over those.
+        bool only_scalars = true;
+        for (const Operand* p = operands.data(); p != &o; ++p) {
+          only_scalars &= !p->tensor->defined() || is_host_scalar(*p->tensor);
+        }
+        if (!only_scalars && devices == Devices::same) fail_devices(operands);
+      }
+      device_ = t.device();
+    }
+    if (recording && !grad_) grad_ = requires_grad(t) && is_floating(t.dtype());
+  }
+  if (pending_into && !pending_into->written && pending_into->op == name_) into_ = pending_into;
+  if (cast != Cast::keep && autocast_enabled(device_)) apply_autocast(cast);
+}
+
+// Throws: names every operand, the odd one out, the module it belongs to and the line that mends it.
+void Call::fail_devices(std::span<const Operand> operands) {
+  std::string facts = std::string(name_) + "(";
+  for (size_t i = 0; i < operands.size(); ++i) {
+    facts += cat_text(i ? ", " : "", operand_name(name_, i), ": ", describe(*operands[i].tensor));
+  }
+  facts += ")";
+  // The odd one out: the device that fewest operands are on.
+  size_t odd = 0;
+  int fewest = 1 << 30;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i].tensor->defined() || is_host_scalar(*operands[i].tensor)) continue;
+    int same = 0;
+    for (const Operand& o : operands) {
+      same += o.tensor->defined() && o.tensor->device() == operands[i].tensor->device();
+    }
+    if (same < fewest || (same == fewest && operands[i].tensor->device().is_cpu())) {
+      fewest = same;
+      odd = i;
+    }
+  }
+  const Tensor& culprit = *operands[odd].tensor;
+  Device others;
+  for (const Operand& o : operands) {
+    if (o.tensor->defined() && o.tensor->device() != culprit.device() && !is_host_scalar(*o.tensor)) {
+      others = o.tensor->device();
+    }
+  }
+  const std::string owner = tensor_owner ? tensor_owner(culprit) : "";
+  std::string cause = cat_text(operand_name(name_, odd), " is on ", to_string(culprit.device()),
+                               ", the others on ", to_string(others));
+  if (!owner.empty()) cause += "; it is " + owner;
+  throw Error(Code::device_mismatch,
+              cat_text("Expected all tensors to be on the same device, but found at least two "
+                       "devices, ", to_string(others), " and ", to_string(culprit.device()), "!"),
+              facts + "\n" + cause,
+              owner.empty() ? cat_text("move it: ", operand_name(name_, odd), ".to(\"",
+                                       to_string(others), "\")")
+                            : cat_text("move the module: model.to(\"", to_string(others), "\")"));
+}
+
+void Call::replace(size_t i, Tensor t) {
+  if (owned_.empty()) owned_.resize(in_.size());
+  owned_[i] = std::move(t);
+  in_[i] = &owned_[i];
+}
+
+void Call::convert(size_t i, Dtype dtype) {
+  const Tensor& t = *in_[i];
+  if (!t.defined() || t.dtype() == dtype) return;
+  const bool wrapped = t.is_wrapped_number();
+  Tensor converted = ops::to_dtype(t, dtype);
+  if (wrapped) converted.impl()->wrapped_number = true;
+  replace(i, std::move(converted));
+}
+
+void Call::convert_all(Dtype dtype) {
+  for (size_t i = 0; i < in_.size(); ++i) convert(i, dtype);
+}
+
+Dtype Call::promote() {
+  const Dtype first = in_[0]->dtype();
+  bool uniform = true;
+  for (const Tensor* t : in_) {
+    uniform &= !t->defined() || (t->dtype() == first && !t->is_wrapped_number());
+  }
+  if (uniform) return first;
+  const Dtype dtype = result_type(in_);
+  convert_all(dtype);
+  return dtype;
+}
+
+void Call::apply_autocast(Cast cast) {
+  Dtype target = Dtype::f32;
+  if (cast == Cast::lower) target = autocast_dtype(device_);
+  if (cast == Cast::widest) {
+    target = autocast_dtype(device_);
+    for (const Tensor* t : in_) {
+      if (t->defined() && t->dtype() == Dtype::f32) target = Dtype::f32;
+    }
+  }
+  for (size_t i = 0; i < in_.size(); ++i) {
+    const Tensor& t = *in_[i];
+    if (t.defined() && is_floating(t.dtype()) && t.dtype() != Dtype::f64 && t.dim() > 0) {
+      convert(i, target);
+    }
+  }
+}
+
+// ---- results ---------------------------------------------------------------------------------------------
+
+// The destination becomes the result: from here on it counts as written by this op.
+const Tensor& Call::adopt_target() {
+  version_before_ = into_->target.storage()->version();
+  into_->target.storage()->written_by(name_);
+  into_->written = true;
+  return into_->target;
+}
+
+bool Call::overlaps_operand(const Tensor& t) const {
+  for (const Tensor* x : in_) {
+    if (x->defined() && x->storage() == t.storage() && !same_geometry(*x, t)) return true;
+  }
+  return false;
+}
+
+Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams params) {
+  const Tensor* inputs[kMapOperands];
+  size_t n = 0;
+  for (const Operand& x : xs) inputs[n++] = x.tensor;
+  const Dtype dtype = inputs[n - 1]->dtype();
+  const Dtype result = k.result == Dtype::none ? dtype : k.result;
+
+  const Tensor& first = *inputs[0];
+  bool same_shape = true;
+  for (size_t i = 1; i < n; ++i) {
+    same_shape &= std::equal(first.sizes().begin(), first.sizes().end(), inputs[i]->sizes().begin(),
+                             inputs[i]->sizes().end());
+  }
+  Dims shape;
+  if (!same_shape) {
+    shape = Dims(first.sizes());
+    for (size_t i = 1; i < n; ++i) shape = broadcast_shapes(shape, inputs[i]->sizes());
+  }
+  const DimsView sizes = same_shape ? first.sizes() : DimsView(shape);
+
+  if (into_) {
+    const Tensor& target = into_->target;
+    prepare_target(*into_, sizes, result);
+    if (target.dtype() == result && !overlaps_operand(target)) {
+      const Tensor& y = adopt_target();
+      run_map(name_, k, dtype, y, {inputs, n}, params);
+      return y;
+    }
+    Tensor y = flambeau::empty(sizes, result, device_);
+    run_map(name_, k, dtype, y, {inputs, n}, params);
+    const Tensor& t = adopt_target();
+    run_cast(t, y);
+    return t;
+  }
+
+  Tensor y;
+  for (size_t i = 0; i < n && !y; ++i) {  // the layout of the first full-sized operand, as torch does
+    const Tensor& x = *inputs[i];
+    if (x.is_contiguous() || x.dim() != int64_t(sizes.size()) ||
+        !std::equal(sizes.begin(), sizes.end(), x.sizes().begin())) {
+      continue;
+    }
+    const Tensor like = empty_like(x);
+    if (like.is_contiguous()) continue;
+    y = x.dtype() == result && x.device() == device_
+            ? like
+            : empty_strided(sizes, like.strides(), result, device_);
+  }
+  if (!y) y = flambeau::empty(sizes, result, device_);
+  run_map(name_, k, dtype, y, {inputs, n}, params);
+  return y;
+}
+
+Tensor Call::output(DimsView sizes, Dtype dtype) {
+  if (into_) {
+    prepare_target(*into_, sizes, dtype);
+    const Tensor& target = into_->target;
+    bool aliased = false;
+    for (const Tensor* x : in_) aliased |= x->defined() && x->storage() == target.storage();
+    if (!aliased && target.dtype() == dtype && target.is_contiguous()) return adopt_target();
+  }
+  return flambeau::empty(sizes, dtype, device_);
+}
+
+Saved Call::save(const Tensor& x) const {
+  if (!grad_ || !x.defined()) return {};
+  const bool overwritten = into_ && into_->written && x.storage() == into_->target.storage();
+  return Saved(x, overwritten ? version_before_ : x.storage()->version());
+}
+
+Tensor Call::constant(Tensor y) {
+  if (into_ && into_->written && y.is_same(into_->target) && requires_grad(y)) {
+    in_.clear();
+    Tensor t = y;
+    attach({&t, 1}, make_node(ConstantBackward{}));
+  }
+  return y;
+}
+
+Tensor Call::no_gradient(Tensor y) {
+  if (grad_) fail(Code::unsupported, "the derivative of \"", name_, "\" is not implemented; ",
+                  "call it under no_grad() or on a detached operand");
+  return y;
+}
+
+void Call::attach(std::span<Tensor> ys, Ref<Node> node) {
+  for (const Tensor* t : in_) {
+    node->next.push_back(t->defined() && is_floating(t->dtype()) ? gradient_edge(*t) : Edge{});
+  }
+  for (Tensor& y : ys) {
+    if (into_ && into_->written && y.is_same(into_->target)) {
+      rebase_history(y, node);
+    } else if (is_floating(y.dtype())) {
+      set_history(y, node);
+    } else {  // keeps output numbers in step with the op's results
+      node->outputs.push_back({Dims(y.sizes()), y.dtype(), y.device()});
+    }
+  }
+}
+
+}  // namespace flambeau

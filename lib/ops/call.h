@@ -1,0 +1,94 @@
+// The one class through which every op goes: device check, autocast, promotion, output, launch and autograd
+// sit here and nowhere else. An op makes a Call, runs a kernel through it and hands the result to track()
+// with its gradient, or to constant() where it has none.
+#pragma once
+#include <initializer_list>
+
+#include "graph/mode.h"
+#include "graph/saved.h"
+#include "kernels/map.h"
+#include "ops/into.h"
+
+namespace flambeau {
+
+// What autocast does to an op's floating operands.
+enum class Cast : int8_t { keep, lower, f32, widest };
+
+// Whether operands must share a device; copies are what may cross.
+enum class Devices : int8_t { same, any };
+
+struct Operand {
+  Operand(const Tensor& t) : tensor(&t) {}  // NOLINT: implicit by design
+  const Tensor* tensor;
+};
+
+class Call {
+ public:
+  // Operands in the ABI's order; undefined ones are allowed where the op allows them.
+  Call(const char* name, Cast cast, std::initializer_list<Operand> operands,
+       Devices devices = Devices::same)
+      : Call(name, cast, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
+  Call(const char* name, Cast cast, std::span<const Operand> operands, Devices devices = Devices::same);
+  ~Call() = default;
+  Call(const Call&) = delete;
+
+  const char* name() const { return name_; }
+  Device device() const { return device_; }
+  bool needs_grad() const { return grad_; }
+  // Operand i, after autocast and promotion.
+  const Tensor& operator[](size_t i) const { return *in_[i]; }
+  size_t size() const { return in_.size(); }
+
+  // Converts all operands to one dtype, torch's promotion of them, and returns it.
+  Dtype promote();
+  void convert(size_t i, Dtype dtype);  // differentiable
+  void convert_all(Dtype dtype);
+
+  // The result of an elementwise kernel over operands that were broadcast; keyed by the last one's dtype.
+  Tensor map(const Kernel& k, std::initializer_list<Operand> xs, MapParams params = {});
+  // An output to be written by the op itself; the destination of an in-place or out call where it fits.
+  Tensor output(DimsView sizes, Dtype dtype);
+  Tensor output(DimsView sizes) { return output(sizes, in_[0]->dtype()); }
+
+  // For an op that only exists in place: its target, counted as written from here on.
+  const Tensor& write_target() { return adopt_target(); }
+
+  // An operand or a result kept for backward; nothing is kept where no gradient is needed.
+  Saved save(const Tensor& x) const;
+  Saved save_output(const Tensor& y) const { return grad_ ? Saved::output(y) : Saved(); }
+
+  // Records the gradient: `f(dy)` returns one gradient per operand, in order. Gradients are reduced to the
+  // operands' shapes and dtypes afterwards, so a formula need not undo broadcasting.
+  template <class F> Tensor track(Tensor y, F&& f) {
+    if (grad_) attach({&y, 1}, make_node(std::forward<F>(f)));
+    return y;
+  }
+  template <class F> void track_all(std::span<Tensor> ys, F&& f) {
+    if (grad_) attach(ys, make_node(std::forward<F>(f)));
+  }
+  // For results that carry no gradient (integers, indices, comparisons).
+  Tensor constant(Tensor y);
+  // For float results whose gradient nobody has derived: asking for it fails now, with the op's name.
+  Tensor no_gradient(Tensor y);
+
+ private:
+  template <class F> static Ref<Node> make_node(F&& f) {
+    return make_ref<NodeOf<std::remove_cvref_t<F>>>(std::forward<F>(f));
+  }
+  [[noreturn]] void fail_devices(std::span<const Operand> operands);
+  void apply_autocast(Cast cast);
+  void replace(size_t i, Tensor t);
+  const Tensor& adopt_target();
+  bool overlaps_operand(const Tensor& t) const;
+  void attach(std::span<Tensor> ys, Ref<Node> node);
+
+  const char* name_;
+  Device device_;
+  bool grad_ = false;
+  Into* into_ = nullptr;  // the in-place or out call that this op serves
+  uint32_t version_before_ = 0;
+  SmallVector<const Tensor*, 4> in_;
+  SmallVector<Tensor, 4> owned_;  // converted operands, by position; sized at once so that in_ stays valid
+};
+
+}  // namespace flambeau

@@ -1,0 +1,99 @@
+// Copies: within a device with conversion, and between devices, where bytes travel in one dense run and
+// conversion happens on the side it comes from.
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/ops.h"
+
+namespace flambeau {
+
+namespace {
+
+// dst = src without autograd; src broadcasts to dst.
+void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
+  if (dst.numel() == 0) return;
+  if (dst.device() == src.device() || (src.device().is_cpu() && src.dim() == 0)) {
+    return run_cast(dst, src);
+  }
+  const bool ready = src.dtype() == dst.dtype() && src.is_contiguous() && src.numel() == dst.numel();
+  Tensor staged = src;
+  if (!ready) {
+    staged = flambeau::empty(dst.sizes(), dst.dtype(), src.device());
+    run_cast(staged, src);
+  }
+  const Tensor landing = dst.is_contiguous() ? dst : flambeau::empty(dst.sizes(), dst.dtype(), dst.device());
+  copy_bytes(landing.data(), dst.device(), staged.data(), src.device(), landing.nbytes(),
+             non_blocking && ready && landing.is_same(dst));
+  if (!landing.is_same(dst)) run_cast(dst, landing);
+}
+
+struct CopyBackward {
+  Device source;
+  static constexpr auto name = "copy";
+  Tensors operator()(const Tensor& dy) const { return {Tensor(), ops::to_device(dy, source, false)}; }
+};
+
+struct ToBackward {
+  Device device;
+  static constexpr auto name = "to";
+  Tensors operator()(const Tensor& dy) const { return {ops::to_device(dy, device, false)}; }
+};
+
+struct CloneBackward {
+  static constexpr auto name = "clone";
+  Tensors operator()(const Tensor& dy) const { return {dy}; }
+};
+
+Tensor converted(const char* name, const Tensor& x, Dtype dtype, Device device, bool non_blocking) {
+  Call c{name, Cast::keep, {x}, Devices::any};
+  const bool dense = x.is_contiguous();
+  Tensor y = dense ? empty(x.sizes(), dtype, device)
+                   : empty_strided(x.sizes(), empty_like(x).strides(), dtype, device);
+  copy_data(y, x, non_blocking);
+  if (!c.needs_grad() || !is_floating(dtype)) return y;
+  if (device == x.device() && dtype == x.dtype()) return c.track(std::move(y), CloneBackward{});
+  return c.track(std::move(y), ToBackward{x.device()});
+}
+
+}  // namespace
+
+namespace ops {
+
+Tensor copy_(const Tensor& dst, const Tensor& src, bool non_blocking) {
+  if (dst.is_same(src)) return dst;
+  check(broadcasts_to(src.sizes(), dst.sizes()), Code::shape, "copy_: source of shape ",
+        to_string(src.sizes()), " does not broadcast to the destination's ", to_string(dst.sizes()));
+  check_into(dst, "copy", Into::inplace);
+  Into scope(dst, "copy", Into::inplace);
+  Call c{"copy", Cast::keep, {dst, src}, Devices::any};
+  // Overlapping memory: the source is read whole before the destination changes.
+  const bool overlaps = dst.storage() == src.storage();
+  const Tensor source = overlaps ? converted("clone", alias(src), src.dtype(), src.device(), false) : src;
+  copy_data(c.write_target(), source, non_blocking);
+  return c.track(dst, CopyBackward{src.device()});
+}
+
+Tensor clone(const Tensor& x) { return converted("clone", x, x.dtype(), x.device(), false); }
+
+Tensor contiguous(const Tensor& x) {
+  if (x.is_contiguous()) return x;
+  Call c{"clone", Cast::keep, {x}};
+  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  copy_data(y, x, false);
+  return c.needs_grad() ? c.track(std::move(y), CloneBackward{}) : y;
+}
+
+Tensor to(const Tensor& x, Device device, Dtype dtype, bool non_blocking, bool copy) {
+  const Device target = device ? resolve(device) : x.device();
+  const Dtype type = dtype == Dtype::none ? x.dtype() : dtype;
+  if (target == x.device() && type == x.dtype() && !copy) return x;
+  return converted("to", x, type, target, non_blocking);
+}
+
+Tensor to_dtype(const Tensor& x, Dtype dtype) { return to(x, Device{}, dtype, false, false); }
+
+Tensor to_device(const Tensor& x, Device device, bool non_blocking) {
+  return to(x, device, Dtype::none, non_blocking, false);
+}
+
+}  // namespace ops
+}  // namespace flambeau

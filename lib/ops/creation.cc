@@ -1,0 +1,95 @@
+// New tensors and whole-tensor writes.
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/defaults.h"
+#include "ops/ops.h"
+
+namespace flambeau {
+
+Defaults& defaults() {
+  static Defaults d;
+  return d;
+}
+
+namespace ops {
+
+namespace {
+
+Tensor created(Tensor t, bool requires_grad) {
+  if (requires_grad) {
+    check(is_floating(t.dtype()), Code::dtype,
+          "Only Tensors of floating point dtype can require gradients, got ", name_of(t.dtype()));
+    autograd_data(t).requires_grad = true;
+  }
+  t.impl()->inference = modes.inference;
+  return t;
+}
+
+Tensor filled(DimsView size, const Tensor& value, Dtype dtype, Device device, bool requires_grad) {
+  Tensor t = flambeau::empty(size, dtype_or_default(dtype), device_or_default(device));
+  run_cast(t, value);
+  return created(std::move(t), requires_grad);
+}
+
+}  // namespace
+
+Tensor scalar_f64(double v) { return wrapped_number(v); }
+Tensor scalar_i64(int64_t v) { return wrapped_number(v); }
+Tensor scalar_bool(bool v) { return wrapped_number(v); }
+
+Tensor empty(DimsView size, Dtype dtype, Device device, bool requires_grad) {
+  return created(flambeau::empty(size, dtype_or_default(dtype), device_or_default(device)), requires_grad);
+}
+
+Tensor zeros(DimsView size, Dtype dtype, Device device, bool requires_grad) {
+  Tensor t = flambeau::empty(size, dtype_or_default(dtype), device_or_default(device));
+  fill_bytes(t.data(), t.device(), 0, t.nbytes());
+  return created(std::move(t), requires_grad);
+}
+
+Tensor ones(DimsView size, Dtype dtype, Device device, bool requires_grad) {
+  return filled(size, wrapped_number(int64_t{1}), dtype, device, requires_grad);
+}
+
+Tensor full(DimsView size, const Tensor& value, Dtype dtype, Device device, bool requires_grad) {
+  check(value.dim() == 0, Code::shape, "full: fill_value must be a number or a 0-d tensor, got ",
+        describe(value));
+  const bool number = value.is_wrapped_number() && value.dtype() == Dtype::f64;
+  if (dtype == Dtype::none && !number) dtype = value.dtype();
+  return filled(size, value, dtype, device, requires_grad);
+}
+
+Tensor fill_(const Tensor& x, const Tensor& value) {
+  check(value.dim() == 0, Code::shape, "fill_ only supports 0-dimension value tensor but got tensor with ",
+        value.dim(), " dimensions.");
+  return copy_(x, value, false);
+}
+
+Tensor zero_(const Tensor& x) {
+  check_into(x, "zero", Into::inplace);
+  Into scope(x, "zero", Into::inplace);
+  Call c{"zero", Cast::keep, {x}};
+  const Tensor& target = c.write_target();
+  if (target.is_contiguous()) {
+    fill_bytes(target.data(), target.device(), 0, target.nbytes());
+  } else {
+    run_cast(target, wrapped_number(int64_t{0}));
+  }
+  return c.constant(target);
+}
+
+Tensor resize_(const Tensor& x, DimsView size) {
+  check(!requires_grad(x), Code::autograd, "cannot resize variables that require grad");
+  const size_t bytes = (size_t(numel_of(size)) + size_t(x.offset())) * x.element_size();
+  if (bytes > x.storage()->bytes()) {
+    Storage& old = *x.storage();
+    auto bigger = make_ref<Storage>(old.device(), bytes);
+    if (old.bytes()) copy_bytes(bigger->data(), old.device(), old.data(), old.device(), old.bytes(), false);
+    old.swap_memory(*bigger);
+  }
+  x.impl()->set_geometry(x.offset(), size, contiguous_strides(size));
+  return x;
+}
+
+}  // namespace ops
+}  // namespace flambeau

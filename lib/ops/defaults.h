@@ -1,0 +1,16 @@
+// What a creation function takes where its caller names no dtype or device; process-wide, as in torch.
+#pragma once
+#include "tensor/tensor.h"
+
+namespace flambeau {
+
+struct Defaults {
+  Dtype dtype = Dtype::f32;
+  Device device = kCpu;
+};
+Defaults& defaults();
+
+inline Dtype dtype_or_default(Dtype d) { return d == Dtype::none ? defaults().dtype : d; }
+inline Device device_or_default(Device d) { return d ? d : defaults().device; }
+
+}  // namespace flambeau

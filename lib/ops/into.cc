@@ -1,0 +1,120 @@
+// In-place writes: what may be written to, and how a write enters the graph. A write to a view replaces the
+// history of its base by CopySlices: the base's old gradient outside the view, the op's inside.
+#include "ops/into.h"
+
+#include "base/error.h"
+#include "graph/autograd_data.h"
+#include "graph/mode.h"
+#include "ops/ops.h"
+
+namespace flambeau {
+
+Into::Into(const Tensor& t, const char* name, Form f) : target(t), op(name), form(f), before(pending_into) {
+  pending_into = this;
+}
+Into::~Into() { pending_into = before; }
+
+namespace {
+
+struct CopySlices {
+  Dims base_sizes, base_strides, view_sizes, view_strides;
+  int64_t view_offset;
+  Dtype dtype;
+  Device device;
+  Ref<Node> inner;
+  static constexpr auto name = "CopySlices";
+
+  Tensors operator()(const Tensor& dy) const {
+    Tensor whole = empty_strided(base_sizes, base_strides, dtype, device);
+    ops::copy_(whole, dy);
+    const Tensor slice = ops::as_strided(whole, view_sizes, view_strides, view_offset);
+    const Tensor inside = ops::clone(slice);
+    Node* outer = current_node;
+    current_node = inner.get();
+    Tensors result;
+    try {
+      result = inner->apply({&inside, 1});
+    } catch (...) {
+      current_node = outer;
+      throw;
+    }
+    current_node = outer;
+    result.resize(std::max<size_t>(inner->next.size(), 1));
+    if (result[0]) {
+      ops::copy_(slice, result[0]);
+    } else {
+      ops::zero_(slice);
+    }
+    result[0] = whole;
+    return result;
+  }
+};
+
+}  // namespace
+
+void rebase_history(const Tensor& t, Ref<Node> node) {
+  const Tensor base = t.base();
+  if (!base) {
+    set_history(t, std::move(node));
+    return;
+  }
+  node->outputs.push_back({Dims(t.sizes()), t.dtype(), t.device()});
+  CopySlices slices{Dims(base.sizes()), Dims(base.strides()), Dims(t.sizes()), Dims(t.strides()),
+                    t.offset() - base.offset(), t.dtype(), t.device(), node};
+  auto outer = make_ref<NodeOf<CopySlices>>(std::move(slices));
+  outer->next.push_back(gradient_edge(base));
+  for (size_t i = 1; i < node->next.size(); ++i) outer->next.push_back(node->next[i]);
+  set_history(base, std::move(outer));
+  autograd_data(t).fresh_at = t.storage()->version() - 1;  // stale: made anew from the base's
+}
+
+void prepare_target(Into& into, DimsView sizes, Dtype dtype) {
+  const Tensor& t = into.target;
+  const bool same = std::equal(sizes.begin(), sizes.end(), t.sizes().begin(), t.sizes().end());
+  if (!same && into.form == Into::out) {
+    ops::resize_(t, sizes);
+  } else {
+    check(same, Code::shape, into.op, "_: output with shape ", to_string(t.sizes()),
+          " doesn't match the broadcast shape ", to_string(sizes));
+  }
+  check(category_of(dtype) <= category_of(t.dtype()), Code::dtype, into.op, ": result type ",
+        name_of(dtype), " can't be cast to the desired output type ", name_of(t.dtype()));
+}
+
+namespace ops {
+
+void check_into(const Tensor& target, const char* op, Into::Form form) {
+  for (size_t i = 0; i < target.sizes().size(); ++i) {
+    check(target.strides()[i] != 0 || target.sizes()[i] <= 1, Code::invalid_argument, op,
+          ": unsupported operation: more than one element of the written-to tensor refers to a single "
+          "memory location. Please clone() the tensor before performing the operation.");
+  }
+  check(!target.impl()->inference || modes.inference, Code::autograd, op,
+        ": Inplace update to inference tensor outside InferenceMode is not allowed.");
+  if (!modes.grad) return;
+  const bool leaf = requires_grad(target) && is_leaf(target);
+  if (form == Into::out) {
+    check(!requires_grad(target), Code::autograd, op,
+          "(): functions with out=... arguments don't support automatic differentiation, but one of "
+          "the arguments requires grad.");
+    return;
+  }
+  check(!leaf, Code::autograd,
+        "a leaf Variable that requires grad is being used in an in-place operation.", " \"", op,
+        "_\" would change ", describe(target), "; wrap it in no_grad(), or write to a clone()");
+  const Tensor& base = target.base();
+  check(!(base && requires_grad(base) && is_leaf(base)), Code::autograd,
+        "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+        " \"", op, "_\" would change ", describe(base), " through a view");
+}
+
+Tensor finish_into(Into& into, const Tensor& result) {
+  if (into.written) return into.target;
+  prepare_target(into, result.sizes(), result.dtype());
+  into.written = true;  // the copy below is an op of its own
+  copy_(into.target, result);
+  return into.target;
+}
+
+}  // namespace ops
+}  // namespace flambeau
