@@ -77,7 +77,7 @@ Tensor clone(const Tensor& x) { return converted("clone", x, x.dtype(), x.device
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
   Call c{"clone", Cast::keep, {x}};
-  Tensor y = empty(x.sizes(), x.dtype(), x.device());
+  Tensor y = flambeau::empty(x.sizes(), x.dtype(), x.device());
   copy_data(y, x, false);
   return c.needs_grad() ? c.track(std::move(y), CloneBackward{}) : y;
 }
