@@ -29,6 +29,14 @@ void check_shapes(const char* op, const Tensor& out, const Tensor& a, const Tens
   }
 }
 
+void check_dtypes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b, const Tensor* c) {
+  if (a.dtype() == out.dtype() && b.dtype() == out.dtype() && (!c || c->dtype() == out.dtype())) return;
+  throw Error(Code::dtype, cat_text(op, ": the operands of a matrix product must share one dtype"),
+              cat_text(describe(a), " @ ", describe(b), c ? " with " + describe(*c) : "", " into ",
+                       describe(out)),
+              "convert the odd one: x.to(dtype)");
+}
+
 // Strides of t's two last dimensions; those of size 1 in t but not in `sizes` repeat.
 GemmOperand matrix_of(const Tensor& t, int64_t rows, int64_t cols) {
   GemmOperand o;
@@ -144,6 +152,8 @@ void launch_outer(const char* op, KernelFn fn, GemmArgs& g, const Tensor* const 
 
 void run_gemm(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
               const GemmOptions& options) {
+  const Tensor* c = options.c && options.c->defined() && options.beta != 0 ? options.c : nullptr;
+  check_dtypes(op, out, a, b, c);
   check_shapes(op, out, a, b);
   const KernelFn fn = kGemm.find(op, out.device(), out.dtype());
   if (out.numel() == 0) return;
@@ -159,17 +169,19 @@ void run_gemm(const char* op, const Tensor& out, const Tensor& a, const Tensor& 
   g.a = matrix_of(a, g.m, g.k);
   g.b = matrix_of(b, g.k, g.n);
   g.c.data = nullptr;
-  if (options.c && options.c->defined() && options.beta != 0) {
-    check(broadcasts_to(options.c->sizes(), out.sizes()), Code::shape, op, ": ", describe(*options.c),
-          " does not broadcast to the product's shape ", to_string(out.sizes()));
-    g.c = matrix_of(*options.c, g.m, g.n);
+  if (c) {
+    if (!broadcasts_to(c->sizes(), out.sizes())) {
+      fail(Code::shape, op, ": ", describe(*c), " does not broadcast to the product's shape ",
+           to_string(out.sizes()));
+    }
+    g.c = matrix_of(*c, g.m, g.n);
   }
   if (nd == 2) {
     g.batches = 1;
     g.batch_ndim = 0;
     return launch_gemm(op, fn, g, out.device(), out.element_size());
   }
-  const Tensor* const tensors[4] = {&out, &a, &b, options.c};
+  const Tensor* const tensors[4] = {&out, &a, &b, c};
   launch_outer(op, fn, g, tensors, 0);
 }
 
