@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/thread_local.h"
 #include "device/call.h"
+#include "device/sim/config.h"
 
 namespace flambeau {
 namespace {
@@ -48,10 +49,11 @@ namespace hal {
 
 const Table* provider(DeviceType type) {
   if (type == DeviceType::cpu) return &cpu_table();
+  if (sim::config().devices > 0 && type == sim::config().answers_to) return &sim_table();
 #if defined(FLAM_HAVE_CUDA)
   if (type == DeviceType::cuda) return &cuda_table();
 #endif
-  return nullptr;
+  return type == DeviceType::sim ? &sim_table() : nullptr;
 }
 
 const Table& table_of(Device d) {
@@ -109,6 +111,7 @@ Device resolve(Device d) {
 
 std::string unavailable_reason(DeviceType type) {
   const hal::Table* table = hal::provider(type);
+  if (!sim::config().problem.empty()) return sim::config().problem;  // it was to be a simulated one
   if (table == nullptr) return "this build of flambeau has no CUDA";
   std::string reason;
   table->availability(&reason);

@@ -1,0 +1,96 @@
+// The fault handler. It is installed at the first kernel and acts only on a thread that is inside one; all other
+// faults go to whoever was there before. Leaving a kernel by siglongjmp skips its destructors: the price of going
+// on after what would have ended the process.
+#include "device/sim/guard.h"
+
+#include <setjmp.h>
+#include <signal.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "base/error.h"
+#include "base/thread_local.h"
+#include "base/thread_pool.h"
+#include "device/sim/arena.h"
+
+namespace flambeau::sim {
+namespace {
+
+constexpr int kMaxOpenPages = 4096;
+
+struct Guard {
+  sigjmp_buf back;
+  const void* address = nullptr;
+  int open = 0;
+  const void* pages[kMaxOpenPages];
+};
+
+FLAM_THREAD_LOCAL Guard* t_guard = nullptr;
+Arena* g_arena = nullptr;
+struct sigaction g_before[2];
+
+void handle(int signal, siginfo_t* info, void* context) {
+  Guard* guard = t_guard;
+  if (!guard) {
+    const struct sigaction& before = g_before[signal == SIGBUS];
+    if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal, info, context);
+    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
+    sigaction(signal, &before, nullptr);  // the faulting instruction repeats under the old disposition
+    return;
+  }
+  if (guard->open < kMaxOpenPages && g_arena->open_page(info->si_addr)) {
+    guard->pages[guard->open++] = info->si_addr;
+    return;
+  }
+  guard->address = info->si_addr;
+  siglongjmp(guard->back, 1);
+}
+
+void install() {
+  g_arena = &Arena::instance();
+  struct sigaction action {};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGSEGV, &action, &g_before[0]);
+  sigaction(SIGBUS, &action, &g_before[1]);
+}
+
+std::string run_catching(const char* name, const std::function<void()>& work) {
+  try {
+    work();
+    return {};
+  } catch (const std::exception& e) {
+    return cat_text("kernel \"", name, "\" failed: ", e.what());
+  } catch (...) {
+    return cat_text("kernel \"", name, "\" failed");
+  }
+}
+
+}  // namespace
+
+std::string run_guarded(const char* name, const std::function<void()>& work) {
+  static std::once_flag once;
+  std::call_once(once, install);
+  // Only this thread is under the guard; sums do not depend on the number of threads.
+  const int inline_before = detail::t_inline;
+  ++detail::t_inline;
+  static thread_local const std::unique_ptr<Guard> own(new Guard);  // too large for static TLS
+  Guard& guard = *own;
+  guard.open = 0;
+  std::string problem;
+  if (sigsetjmp(guard.back, 0) == 0) {
+    t_guard = &guard;
+    problem = run_catching(name, work);
+  } else {
+    problem = cat_text("kernel \"", name, "\" accessed an illegal address (", guard.address, ")");
+  }
+  t_guard = nullptr;
+  detail::t_inline = inline_before;
+  for (int i = 0; i < guard.open; ++i) g_arena->close_page(guard.pages[i]);
+  return problem;
+}
+
+}  // namespace flambeau::sim

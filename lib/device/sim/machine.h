@@ -1,0 +1,125 @@
+// The simulated machine: streams as queues of operations, markers (what an event records), a scheduler that
+// decides when operations run, a virtual clock per stream, and faults that stay. One mutex guards it all and is
+// released while an operation runs.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/sim/checker.h"
+#include "device/sim/config.h"
+
+namespace flambeau::sim {
+
+struct SimStream;
+
+// One record of an event: done once the stream has run what came before it.
+struct Marker {
+  SimStream* stream = nullptr;
+  uint64_t position = 0;
+  bool done = false;
+  double time = 0;  // virtual, in microseconds
+  Clock clock;
+};
+using MarkerRef = std::shared_ptr<Marker>;
+
+struct Operation {
+  const char* name = "";
+  std::function<void()> work;  // may be empty
+  double microseconds = 0;     // on the virtual clock
+  MarkerRef record, wait;
+  bool is_kernel = false;
+  std::vector<Access> accesses;  // kept for graphs
+};
+
+struct Graph {
+  std::vector<Operation> operations;
+};
+
+struct SimStream {
+  int device;
+  uint32_t number;  // in the checker
+  std::string name;
+  std::deque<Operation> queue;
+  uint64_t enqueued = 0, finished = 0;
+  bool busy = false;
+  double time = 0;
+  Clock clock;
+  std::unique_ptr<Graph> capture;
+  std::thread worker;  // schedule threads
+};
+
+struct SimEvent {
+  MarkerRef latest;
+};
+
+class Machine {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+  static Machine& instance();
+
+  Lock lock() { return Lock(mutex_); }
+  SimStream* stream(int device, void* native);  // null: the default stream
+  SimStream* add_stream(int device);
+  void remove_stream(Lock& lock, SimStream* s);
+
+  // Checks and enqueues; `accesses` in the operation feed the checker.
+  void enqueue(Lock& lock, SimStream* s, Operation op, Touching kind = Touching::work);
+  void record(Lock& lock, SimStream* s, SimEvent* e);
+  void wait(Lock& lock, SimStream* s, const MarkerRef& marker);
+
+  // Runs until the position is finished; the host's clock then knows of it.
+  void finish(Lock& lock, SimStream* s, uint64_t position);
+  void finish_device(Lock& lock, int device);
+  void finish_marker(Lock& lock, const MarkerRef& marker);
+  bool poll(Lock& lock, SimStream* s);  // whether all is done; if not, the schedule may advance a little
+  bool poll_marker(Lock& lock, const MarkerRef& marker);
+
+  // Faults. A fault is sticky at once and shows from the next synchronisation on.
+  struct DeviceState {
+    std::string fault;
+    bool shown = false;
+    int64_t launches_until_fault = 0;  // injected; 0: none
+  };
+  DeviceState& device(int index) { return devices_[size_t(index)]; }
+  bool show_fault(int device);           // at a synchronisation: whether the device is lost
+  std::string take_races();              // what the next synchronisation reports; empty if nothing
+  std::vector<std::string> all_races() const { return races_; }
+  void clear_races() { races_.clear(), unreported_.clear(); }
+
+  Schedule schedule() const { return schedule_; }
+  void set_schedule(Lock& lock, Schedule schedule, uint64_t seed);
+  void forget(const void* data, size_t bytes) { checker_.forget(data, bytes); }
+
+ private:
+  Machine();
+  bool ready(const SimStream& s) const;
+  void run_head(Lock& lock, SimStream* s);
+  void run_until(Lock& lock, SimStream* s, uint64_t position);
+  void advance(Lock& lock, SimStream* s, uint64_t position);
+  void advance_at_random(Lock& lock, SimStream* s, uint64_t position);
+  bool step_at_random(Lock& lock);
+  void step_towards(Lock& lock, SimStream* s);
+  void serve(SimStream* s);
+  void start_worker(SimStream* s);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<SimStream>> streams_;
+  std::vector<SimStream*> defaults_;
+  std::vector<DeviceState> devices_;
+  Checker checker_;
+  Clock host_;
+  std::vector<std::string> races_, unreported_;
+  Schedule schedule_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace flambeau::sim
