@@ -1,0 +1,196 @@
+// Simulated devices: where memory is, when work runs, how copies, faults and races behave.
+#include "simulated.h"
+
+#include <unistd.h>
+
+#include <cmath>
+
+namespace flambeau {
+namespace {
+
+using sim::Schedule;
+
+constexpr size_t kN = 1000;
+using Sim = Simulated;
+
+TEST_F(Sim, HostCannotReadDeviceMemory) {
+  Buffer x(kSim0, kN * 4);
+  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  // The kernel reads on our behalf and refuses where we would fault.
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  EXPECT_EQ(write(pipe_ends[1], x.data(), 4), -1);
+  EXPECT_EQ(errno, EFAULT);
+  add_one(current_stream(kSim0), x.data(), kN);
+  EXPECT_EQ(write(pipe_ends[1], x.data(), 4), -1);
+  close(pipe_ends[0]), close(pipe_ends[1]);
+}
+
+TEST_F(Sim, FreshMemoryIsPoison) {
+  Buffer x(kSim0, kN * 4);
+  for (float v : download(x.data(), kN, kSim0)) ASSERT_TRUE(std::isnan(v));
+}
+
+TEST_F(Sim, FreedMemoryIsPoison) {
+  float* stale;
+  {
+    Buffer x(kSim0, kN * 4);
+    fill_bytes(x.data(), kSim0, 0, x.bytes);
+    stale = x.data();
+  }
+  std::vector<float> seen(kN);
+  const std::string message =
+      message_of([&] { copy_bytes(seen.data(), kCpu, stale, kSim0, seen.size() * 4, false); });
+  for (float v : seen) ASSERT_TRUE(std::isnan(v));
+  EXPECT_NE(message.find("after they were freed"), message.npos) << message;
+}
+
+TEST_F(Sim, EverySchedulePreservesStreamOrder) {
+  for (Schedule schedule : {Schedule::eager, Schedule::lazy, Schedule::random, Schedule::threads}) {
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      sim::set_schedule(schedule, seed);
+      Buffer x(kSim0, kN * 4);
+      const Stream main = current_stream(kSim0), side = create_stream(kSim0);
+      fill_bytes(x.data(), kSim0, 0, x.bytes);
+      for (int i = 0; i < 4; ++i) {
+        wait_stream(side, main);
+        add_one(side, x.data(), kN);
+        wait_stream(main, side);
+        add_one(main, x.data(), kN);
+      }
+      for (float v : download(x.data(), kN, kSim0)) ASSERT_EQ(v, 8) << int(schedule) << ' ' << seed;
+    }
+  }
+  EXPECT_TRUE(sim::races().empty()) << sim::races()[0];
+  sim::set_schedule(Schedule::eager);
+}
+
+TEST_F(Sim, LazyRunsNothingBeforeASync) {
+  sim::set_schedule(Schedule::lazy);
+  Buffer x(kSim0, kN * 4);
+  const Stream s = current_stream(kSim0);
+  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  EXPECT_FALSE(query(s));
+  int polls = 0;
+  while (!query(s)) ASSERT_LT(++polls, 100);  // but a waiting loop ends
+  EXPECT_EQ(download(x.data(), 1, kSim0)[0], 0);
+}
+
+TEST_F(Sim, PageableUploadIsStagedPinnedIsNot) {
+  sim::set_schedule(Schedule::lazy);
+  Buffer x(kSim0, kN * 4), pinned(kN * 4);
+  std::vector<float> pageable(kN, 1.f);
+  copy_bytes(x.data(), kSim0, pageable.data(), kCpu, x.bytes, true);
+  pageable.assign(kN, 2.f);
+  EXPECT_EQ(download(x.data(), kN, kSim0)[kN - 1], 1);
+
+  std::fill_n(pinned.data(), kN, 1.f);
+  copy_bytes(x.data(), kSim0, pinned.data(), kCpu, x.bytes, true);
+  pinned.data()[0] = 2;  // too early: the copy has not run
+  EXPECT_EQ(download(x.data(), kN, kSim0)[0], 2);
+}
+
+TEST_F(Sim, PinnedDownloadIsThereAfterWaitForHostAccess) {
+  sim::set_schedule(Schedule::lazy);
+  Buffer x(kSim0, kN * 4), pinned(kN * 4);
+  EXPECT_TRUE(is_pinned(pinned.data() + 1));
+  EXPECT_FALSE(is_pinned(&x));
+  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  pinned.data()[0] = 7;
+  copy_bytes(pinned.data(), kCpu, x.data(), kSim0, x.bytes, true);
+  EXPECT_EQ(pinned.data()[0], 7);
+  wait_for_host_access(pinned.memory.block);
+  EXPECT_EQ(pinned.data()[0], 0);
+}
+
+TEST_F(Sim, PinnedBlockIsNotReusedWhileACopyReadsIt) {
+  sim::set_schedule(Schedule::lazy);
+  Buffer x(kSim0, kN * 4);
+  const void* first;
+  {
+    Buffer pinned(kN * 4);
+    first = pinned.data();
+    std::fill_n(pinned.data(), kN, 3.f);
+    copy_bytes(x.data(), kSim0, pinned.data(), kCpu, x.bytes, true);
+  }
+  Buffer next(kN * 4);
+  EXPECT_NE(next.data(), first);
+  std::fill_n(next.data(), kN, 4.f);
+  EXPECT_EQ(download(x.data(), kN, kSim0)[5], 3);
+}
+
+TEST_F(Sim, CopiesBetweenDevicesWaitForBoth) {
+  sim::set_schedule(Schedule::lazy);
+  Buffer a(kSim0, kN * 4), b(kSim1, kN * 4);
+  fill_bytes(a.data(), kSim0, 0, a.bytes);
+  add_one(current_stream(kSim0), a.data(), kN);
+  copy_bytes(b.data(), kSim1, a.data(), kSim0, a.bytes, true);
+  add_one(current_stream(kSim0), a.data(), kN);
+  EXPECT_EQ(download(b.data(), kN, kSim1)[0], 1);
+  EXPECT_EQ(download(a.data(), kN, kSim0)[0], 2);
+}
+
+TEST_F(Sim, KernelFaultShowsAtTheNextSyncAndStays) {
+  Buffer x(kSim0, kN * 4);
+  const Stream s = current_stream(kSim0);
+  sim::fail_launch(0, 1);
+  EXPECT_EQ(code_of([&] { add_one(s, x.data(), kN); }), Code::ok);
+  const std::string message = message_of([&] { synchronize(s); });
+  EXPECT_NE(message.find("kernel \"add_one\" failed (injected) on stream 0 of sim:0"), message.npos) << message;
+  EXPECT_EQ(code_of([&] { add_one(s, x.data(), kN); }), Code::device_lost);
+  EXPECT_EQ(code_of([&] { synchronize(kSim0); }), Code::device_lost);
+  EXPECT_EQ(code_of([&] { synchronize(kSim1); }), Code::ok);
+}
+
+TEST_F(Sim, IllegalAddressIsAFaultOfTheDevice) {
+  struct { float* x; size_t n; } args{nullptr, 1};
+  launch(current_stream(kSim0), "bad", run_add_one, &args, sizeof args, {});
+  const std::string message = message_of([&] { synchronize(kSim0); });
+  EXPECT_NE(message.find("kernel \"bad\" accessed an illegal address"), message.npos) << message;
+}
+
+TEST_F(Sim, ThrowingKernelIsAFaultOfTheDevice) {
+  launch(current_stream(kSim0), "thrower", [](void*, const void*) { throw std::runtime_error("why"); }, nullptr, 0, {});
+  const std::string message = message_of([&] { synchronize(kSim0); });
+  EXPECT_NE(message.find("kernel \"thrower\" failed: why"), message.npos) << message;
+}
+
+TEST_F(Sim, PointersInDeviceMemoryWork) {
+  // A table of pointers that the translation of arguments cannot see.
+  Buffer x(kSim0, kN * 4), table(kSim0, sizeof(float*));
+  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  float* const entry = x.data();
+  copy_bytes(table.data(), kSim0, &entry, kCpu, sizeof entry, false);
+  struct { float** table; } args{reinterpret_cast<float**>(table.data())};
+  const Access access[] = {{table.data(), sizeof entry, false}, {x.data(), x.bytes, true}};
+  launch(current_stream(kSim0), "indirect",
+         [](void*, const void* a) { (*static_cast<float** const*>(a))[0][3] = 5; }, &args, sizeof args, access);
+  EXPECT_EQ(download(x.data(), kN, kSim0)[3], 5);
+}
+
+TEST_F(Sim, VirtualClockGivesElapsedTime) {
+  Buffer x(kSim0, 1 << 20);
+  Event start(kSim0, true), end(kSim0, true);
+  const Stream s = current_stream(kSim0);
+  start.record(s);
+  for (int i = 0; i < 10; ++i) fill_bytes(x.data(), kSim0, 0, x.bytes);
+  end.record(s);
+  end.synchronize();
+  EXPECT_NEAR(start.elapsed_ms(end), 10 * (2 + 1.048576) / 1000, 1e-4);
+}
+
+TEST(SimConfig, MalformedTextGivesNoDevices) {
+  const sim::Config c = sim::parse_config("devices=2,memory=lots");
+  EXPECT_EQ(c.devices, 0);
+  EXPECT_NE(c.problem.find("memory=lots"), c.problem.npos);
+  const sim::Config good = sim::parse_config("devices=2,memory=256MiB,as=cuda,schedule=random(7),kernels=emu");
+  EXPECT_EQ(good.devices, 2);
+  EXPECT_EQ(good.memory, size_t(256) << 20);
+  EXPECT_EQ(good.answers_to, DeviceType::cuda);
+  EXPECT_EQ(good.schedule, Schedule::random);
+  EXPECT_EQ(good.seed, 7u);
+  EXPECT_TRUE(good.emulated_kernels);
+}
+
+}  // namespace
+}  // namespace flambeau
