@@ -7,6 +7,8 @@
 
 namespace flambeau {
 
+std::string (*tensor_owner)(const Tensor&) = nullptr;
+
 namespace {
 
 bool is_host_scalar(const Tensor& t) { return t.dim() == 0 && t.device().is_cpu(); }
@@ -165,7 +167,7 @@ bool Call::overlaps_operand(const Tensor& t) const {
 }
 
 Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams params) {
-  const Tensor* inputs[kMapOperands];
+  const Tensor* inputs[kMapOperands] = {};
   size_t n = 0;
   for (const Operand& x : xs) inputs[n++] = x.tensor;
   const Dtype dtype = inputs[n - 1]->dtype();

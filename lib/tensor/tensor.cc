@@ -28,6 +28,12 @@ void TensorImpl::set_geometry(int64_t new_offset, DimsView new_sizes, DimsView n
   contiguous |= numel == 0;
 }
 
+void TensorImpl::take_data(const Tensor& t) {
+  storage = t.storage();
+  dtype = t.dtype();
+  set_geometry(t.offset(), t.sizes(), t.strides());
+}
+
 int64_t Tensor::size(int64_t d) const { return sizes()[size_t(wrap_dim(d, dim()))]; }
 int64_t Tensor::stride(int64_t d) const { return strides()[size_t(wrap_dim(d, dim()))]; }
 

@@ -70,6 +70,8 @@ class TensorImpl final : public RefCounted, public Pooled {
   bool contiguous, wrapped_number = false, inference = false;
 
   void set_geometry(int64_t new_offset, DimsView new_sizes, DimsView new_strides);
+  // Takes over another tensor's data, dtype and geometry: how `.data = x` and module moves keep identity.
+  void take_data(const Tensor& t);
 
  private:
   ~TensorImpl() override = default;

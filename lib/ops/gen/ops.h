@@ -59,4 +59,5 @@ Tensor contiguous(const Tensor& input);
 Tensor clone(const Tensor& input);
 Tensor detach(const Tensor& input);
 
+Tensor index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, double alpha = 1);
 }  // namespace flambeau::ops

@@ -1,0 +1,310 @@
+/* Modules: trees of named parameters, buffers and children, with a forward function.
+ * namespace: capi
+ *
+ * A host language's own module is made by `flam_module_new` with a vtable, and joins the same tree as the
+ * library's layers (layers.h). Moving a module changes its tensors in place: handles stay valid.
+ */
+#ifndef FLAMBEAU_MODULE_H
+#define FLAMBEAU_MODULE_H
+
+#include "flambeau/common.h"
+#include "flambeau/state.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a module written in a host language provides. Any slot but `struct_size` may be NULL. */
+typedef struct flam_module_vtable {
+  uint32_t struct_size; /* sizeof(flam_module_vtable) */
+  uint32_t reserved;    /* 0 */
+  /* Writes one owned tensor; on failure calls flam_error_set and returns FLAM_ERROR_CALLBACK. */
+  flam_status (*forward)(void *user, const flam_tensor *const *inputs, size_t n_inputs,
+                         flam_tensor **out_result);
+  void (*drop)(void *user); /* called exactly once, on any thread, when the module dies */
+} flam_module_vtable;
+
+/** A module without content.
+ *
+ * - `type`: its class name, as `flam_module_format` and error texts show it.
+ * - `vtable`: its forward function, or none for a mere container of parameters; default none.
+ * - `user`: passed to the vtable's functions; default none. Dropped also where this call fails.
+ * - returns: the module, in training mode.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a vtable of unknown size.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_new(const char *type,
+                                                       FLAM_NULLABLE const flam_module_vtable *vtable
+                                                           FLAM_DEFAULT(NULL),
+                                                       FLAM_NULLABLE FLAM_CONSUMES void *user
+                                                           FLAM_DEFAULT(NULL));
+
+/** Adds a reference to a module.
+ *
+ * - `module`: the module.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_module_retain(flam_module *module);
+
+/** Drops a reference to a module.
+ *
+ * - `module`: the module, or `NULL`.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_module_release(FLAM_NULLABLE flam_module *module);
+
+/** A module's class name.
+ *
+ * - `module`: the module.
+ * - returns: the name, valid as long as the module.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_type(const flam_module *module);
+
+/** Registers a parameter, or replaces the one of that name.
+ *
+ * - `module`: the module.
+ * - `name`: not empty, without a dot, no name of a buffer or child.
+ * - `tensor`: the parameter, or none to reserve the name; default none.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_parameter(
+    flam_module *module, const char *name, FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL));
+
+/** Registers a buffer, or replaces the one of that name.
+ *
+ * - `module`: the module.
+ * - `name`: not empty, without a dot, no name of a parameter or child.
+ * - `tensor`: the buffer, or none; default none.
+ * - `persistent`: whether state dicts hold it; default true.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_buffer(
+    flam_module *module, const char *name, FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL),
+    flam_bool persistent FLAM_DEFAULT(1));
+
+/** Registers a child, or replaces the one of that name.
+ *
+ * - `module`: the module.
+ * - `name`: not empty, without a dot, no name of a parameter or buffer.
+ * - `child`: the child, or none; default none.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name, or a child that holds `module`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_child(flam_module *module, const char *name,
+                                                            FLAM_NULLABLE flam_module *child FLAM_DEFAULT(NULL));
+
+/** Removes a parameter, buffer or child.
+ *
+ * - `module`: the module.
+ * - `name`: its name.
+ * - returns: `FLAM_OK`, also where nothing has that name.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_remove(flam_module *module, const char *name);
+
+/** A parameter by its path.
+ *
+ * - `module`: the root.
+ * - `path`: names joined by dots: `0.weight`.
+ * - returns: the parameter.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_parameter(const flam_module *module, const char *path);
+
+/** A buffer by its path.
+ *
+ * - `module`: the root.
+ * - `path`: names joined by dots: `1.running_mean`.
+ * - returns: the buffer.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_buffer(const flam_module *module, const char *path);
+
+/** A descendant by its path.
+ *
+ * - `module`: the root.
+ * - `path`: names joined by dots; the empty string is the root itself.
+ * - returns: the module.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_child(const flam_module *module, const char *path);
+
+/** How many children a module has itself.
+ *
+ * - `module`: the module.
+ * - returns: the number of children.
+ */
+FLAM_API FLAM_SINCE(0, 1) size_t flam_module_child_count(const flam_module *module);
+
+/** The name of a child.
+ *
+ * - `module`: the module.
+ * - `index`: position, from 0.
+ * - returns: the name, valid until the module changes; NULL where `index` is out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_child_name(const flam_module *module,
+                                                                                   size_t index);
+
+/** All parameters with their paths, each tensor once.
+ *
+ * - `module`: the root.
+ * - `recurse`: whether to include those of descendants; default true.
+ * - returns: paths and tensors, in order of registration.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_parameters(const flam_module *module,
+                                                                   flam_bool recurse FLAM_DEFAULT(1));
+
+/** All buffers with their paths, each tensor once.
+ *
+ * - `module`: the root.
+ * - `recurse`: whether to include those of descendants; default true.
+ * - returns: paths and tensors, in order of registration.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_buffers(const flam_module *module,
+                                                                flam_bool recurse FLAM_DEFAULT(1));
+
+/** Parameters and persistent buffers with their paths, detached: what a checkpoint holds.
+ *
+ * - `module`: the root.
+ * - returns: paths and tensors that share memory with the module.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_state_dict(const flam_module *module);
+
+/** Copies values into a module's parameters and buffers; nothing is written where an error is found.
+ *
+ * - `module`: the root.
+ * - `state`: paths and tensors of any device and dtype.
+ * - `strict`: whether missing and unexpected names are errors; default true.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` listing missing, unexpected and mismatched entries.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_load_state_dict(
+    flam_module *module, const flam_state *state, flam_bool strict FLAM_DEFAULT(1));
+
+/** Moves or converts all parameters and buffers, in place; gradients too. Integers keep their dtype.
+ *
+ * - `module`: the root.
+ * - `device`: where to; default: where they are.
+ * - `dtype`: floating point; default: unchanged.
+ * - `non_blocking`: whether copies from pinned memory may still run on return; default false.
+ * - returns: `FLAM_OK`; on failure nothing has moved.
+ * - errors: `FLAM_ERROR_NO_GPU`, `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`, `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_to(
+    flam_module *module, flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_bool non_blocking FLAM_DEFAULT(0));
+
+/** Sets training or evaluation mode for a module and its descendants.
+ *
+ * - `module`: the root.
+ * - `mode`: true for training; default true.
+ * - returns: `FLAM_OK`.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_train(flam_module *module, flam_bool mode FLAM_DEFAULT(1));
+
+/** Whether a module is in training mode.
+ *
+ * - `module`: the module.
+ * - returns: true in training mode.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_module_is_training(const flam_module *module);
+
+/** Clears the gradients of all parameters.
+ *
+ * - `module`: the root.
+ * - `set_to_none`: whether to drop gradients rather than to fill them with zeros; default true.
+ * - returns: `FLAM_OK`.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_zero_grad(flam_module *module,
+                                                            flam_bool set_to_none FLAM_DEFAULT(1));
+
+/** Sets whether autograd records operations on the parameters.
+ *
+ * - `module`: the root.
+ * - `requires_grad`: default true.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_DTYPE` for a parameter that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_requires_grad(flam_module *module,
+                                                                flam_bool requires_grad FLAM_DEFAULT(1));
+
+/** Runs a module on one input, hooks included.
+ *
+ * - `module`: the module.
+ * - `input`: its input.
+ * - returns: its output.
+ * - errors: those of its operations; the module's path is among the facts.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_call(flam_module *module,
+                                                                    const flam_tensor *input);
+
+/** Runs a module on several inputs, hooks included.
+ *
+ * - `module`: the module.
+ * - `inputs`: its inputs, in order.
+ * - returns: its output.
+ * - errors: those of its operations; the module's path is among the facts.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_forward(
+    flam_module *module, const flam_tensor *const *inputs, size_t n_inputs);
+
+/** When a hook runs. */
+typedef int32_t flam_hook_moment;
+enum { FLAM_HOOK_UNSPECIFIED = 0, FLAM_HOOK_FORWARD_PRE = 1, FLAM_HOOK_FORWARD = 2 };
+
+/** A function around a module's forward: sees the input (pre) or input and output; may replace them. */
+typedef struct flam_module_hook {
+  uint32_t struct_size; /* sizeof(flam_module_hook) */
+  uint32_t reserved;    /* 0 */
+  /* `output` is NULL before the forward; *out_replacement stays NULL to keep the input or output. */
+  flam_status (*run)(void *user, const flam_tensor *input, const flam_tensor *output,
+                     flam_tensor **out_replacement);
+  void (*drop)(void *user); /* called exactly once */
+} flam_module_hook;
+
+/** Adds a hook to a module.
+ *
+ * - `module`: the module.
+ * - `moment`: before or after the forward function.
+ * - `hook`: the functions.
+ * - `user`: passed to them; dropped exactly once, also where this call fails.
+ * - `out_token`: for `flam_module_remove_hook`.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown moment or struct size.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_add_hook(flam_module *module, flam_hook_moment moment,
+                                                           const flam_module_hook *hook,
+                                                           FLAM_NULLABLE FLAM_CONSUMES void *user,
+                                                           uint64_t *out_token);
+
+/** Removes a hook.
+ *
+ * - `module`: the module.
+ * - `token`: from `flam_module_add_hook`.
+ * - returns: `FLAM_OK`, also where it was removed before.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_remove_hook(flam_module *module, uint64_t token);
+
+/** A module as PyTorch prints it.
+ *
+ * - `module`: the root.
+ * - returns: UTF-8, valid until the thread's next call that returns a text.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_module_format(const flam_module *module);
+
+/** The sum of all parameters' elements.
+ *
+ * - `module`: the root.
+ * - returns: the number of elements, shared parameters once.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_module_numel(const flam_module *module);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

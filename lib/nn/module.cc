@@ -1,0 +1,91 @@
+// The module itself: registration, hooks, forward, and finding things by path.
+#include "nn/module.h"
+
+#include "base/error.h"
+#include "device/label.h"
+#include "nn/owners.h"
+
+using flambeau::Code;
+using flambeau::Ref;
+using flambeau::Tensor;
+
+flam_module::~flam_module() {
+  for (const auto& [name, t] : parameters) flambeau::nn::forget_owner(t, this);
+  flambeau::nn::forget_module(this);
+}
+
+Tensor flam_module::forward(flambeau::TensorsView) {
+  flambeau::fail(Code::unsupported, "Module [", type, "] is missing the required \"forward\" function");
+}
+
+void flam_module::check_name(std::string_view name, const char* kind) const {
+  flambeau::check(!name.empty(), Code::invalid_argument, kind, " name can't be empty string \"\"");
+  flambeau::check(name.find('.') == name.npos, Code::invalid_argument, kind,
+                  " name can't contain \".\", got: ", name);
+  const bool is_parameter = std::string_view(kind) == "parameter";
+  const bool is_buffer = std::string_view(kind) == "buffer", is_child = std::string_view(kind) == "module";
+  flambeau::check((is_parameter || !parameters.find(name)) && (is_buffer || !buffers.find(name)) &&
+                      (is_child || !children.find(name)),
+                  Code::invalid_argument, "attribute '", name, "' already exists");
+}
+
+void flam_module::set_parameter(std::string_view name, Tensor t) {
+  check_name(name, "parameter");
+  if (const Tensor* old = parameters.find(name)) flambeau::nn::forget_owner(*old, this);
+  if (t) flambeau::nn::remember_owner(t, this, name);
+  parameters.set(name, std::move(t));
+}
+
+void flam_module::set_buffer(std::string_view name, Tensor t, bool persistent) {
+  check_name(name, "buffer");
+  buffers.set(name, {std::move(t), persistent});
+}
+
+void flam_module::set_child(std::string_view name, Ref<flam_module> child) {
+  check_name(name, "module");
+  if (child) {
+    child->visit([&](const std::string&, const flam_module& m) {
+      flambeau::check(&m != this, Code::invalid_argument, "module \"", name, "\" (", child->type,
+                      ") holds the module it is to be a child of");
+    });
+    flambeau::nn::remember_parent(*child, this, name);
+  }
+  children.set(name, std::move(child));
+}
+
+void flam_module::remove(std::string_view name) {
+  if (const Tensor* t = parameters.find(name)) flambeau::nn::forget_owner(*t, this);
+  parameters.erase(name);
+  buffers.erase(name);
+  children.erase(name);
+}
+
+const Tensor& flam_module::parameter(std::string_view name) const {
+  const Tensor* t = parameters.find(name);
+  flambeau::check(t != nullptr, Code::invalid_argument, "'", type, "' has no parameter '", name, "'");
+  return *t;
+}
+
+const Tensor& flam_module::buffer(std::string_view name) const {
+  const flambeau::nn::Buffer* b = buffers.find(name);
+  flambeau::check(b != nullptr, Code::invalid_argument, "'", type, "' has no buffer '", name, "'");
+  return b->tensor;
+}
+
+Tensor flam_module::call(flambeau::TensorsView inputs) {
+  if (hooks.empty()) return forward(inputs);
+  flambeau::Tensors current(inputs);
+  const std::vector<HookEntry> now = hooks;  // a hook may remove itself
+  for (const HookEntry& h : now) {
+    if (h.moment != 1) continue;
+    Tensor replaced = h.hook->run(current[0], Tensor());
+    if (replaced) current[0] = std::move(replaced);
+  }
+  Tensor y = forward(current);
+  for (const HookEntry& h : now) {
+    if (h.moment != 2) continue;
+    Tensor replaced = h.hook->run(current[0], y);
+    if (replaced) y = std::move(replaced);
+  }
+  return y;
+}

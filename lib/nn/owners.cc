@@ -1,0 +1,75 @@
+// The side table behind module paths in error texts.
+#include "nn/owners.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "nn/module.h"
+#include "ops/ops.h"
+
+namespace flambeau::nn {
+
+namespace {
+
+struct Link {
+  const Module* module;
+  std::string name;
+};
+
+struct Table {
+  std::mutex mutex;
+  std::unordered_map<const TensorImpl*, Link> owner;
+  std::unordered_map<const Module*, Link> parent;
+};
+
+// Leaked on purpose: modules may outlive static destruction.
+Table& table() {
+  static Table* t = new Table;
+  return *t;
+}
+
+std::string describe_owner(const Tensor& t) {
+  Table& all = table();
+  std::lock_guard lock(all.mutex);
+  const auto it = all.owner.find(t.impl());
+  if (it == all.owner.end()) return {};
+  std::string path;
+  const Module* m = it->second.module;
+  for (int depth = 0; depth < 64; ++depth) {
+    const auto up = all.parent.find(m);
+    if (up == all.parent.end()) break;
+    path = path.empty() ? up->second.name : up->second.name + "." + path;
+    m = up->second.module;
+  }
+  const std::string where = path.empty() ? "" : " of \"" + path + "\"";
+  return "parameter " + it->second.name + where + " (" + it->second.module->type + ")";
+}
+
+}  // namespace
+
+void remember_owner(const Tensor& t, const Module* m, std::string_view name) {
+  std::lock_guard lock(table().mutex);
+  table().owner[t.impl()] = {m, std::string(name)};
+}
+
+void forget_owner(const Tensor& t, const Module* m) {
+  if (!t) return;
+  std::lock_guard lock(table().mutex);
+  const auto it = table().owner.find(t.impl());
+  if (it != table().owner.end() && it->second.module == m) table().owner.erase(it);
+}
+
+void remember_parent(const Module& child, const Module* parent, std::string_view name) {
+  std::lock_guard lock(table().mutex);
+  table().parent[&child] = {parent, std::string(name)};
+}
+
+void forget_module(const Module* m) {
+  std::lock_guard lock(table().mutex);
+  table().parent.erase(m);
+  std::erase_if(table().parent, [&](const auto& e) { return e.second.module == m; });
+}
+
+[[maybe_unused]] static const bool registered = (tensor_owner = describe_owner, true);
+
+}  // namespace flambeau::nn
