@@ -33,6 +33,86 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_linear(
     const flam_tensor *input, const flam_tensor *weight,
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
 
+/** Product of two matrices.
+ *
+ * - `input`: [n, k].
+ * - `mat2`: [k, m], dtype of `input`.
+ * - returns: [n, m].
+ * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input,
+                                                                                  const flam_tensor *mat2);
+
+/** Products of matrices, batch by batch; batches do not broadcast.
+ *
+ * - `input`: [b, n, k].
+ * - `mat2`: [b, k, m], dtype of `input`.
+ * - returns: [b, n, m].
+ * - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_bmm(
+    const flam_tensor *input, const flam_tensor *mat2);
+
+/** Product of a matrix and a vector.
+ *
+ * - `input`: [n, k].
+ * - `vec`: [k], dtype of `input`.
+ * - returns: [n].
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mv(const flam_tensor *input,
+                                                                                  const flam_tensor *vec);
+
+/** Sum of the products of two vectors' elements.
+ *
+ * - `input`: [k].
+ * - `tensor`: [k], dtype of `input`.
+ * - returns: 0-d.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_dot(
+    const flam_tensor *input, const flam_tensor *tensor);
+
+/** Outer product of two vectors.
+ *
+ * - `input`: [n].
+ * - `vec2`: [m].
+ * - returns: [n, m], the promoted dtype.
+ * - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_outer(
+    const flam_tensor *input, const flam_tensor *vec2);
+
+/** `beta * input + alpha * (mat1 @ mat2)`.
+ *
+ * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+ * - `mat1`: [n, k], dtype of `input`.
+ * - `mat2`: [k, m], dtype of `input`.
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the product; default 1.
+ * - returns: [n, m].
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmm(
+    const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
+    FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+
+/** `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
+ *
+ * - `input`: broadcasts to [b, n, m]; not read where `beta` is 0.
+ * - `batch1`: [b, n, k], dtype of `input`.
+ * - `batch2`: [b, k, m], dtype of `input`.
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the product; default 1.
+ * - returns: [b, n, m].
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_baddbmm(
+    const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+    FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+
 #ifdef __cplusplus
 }
 #endif

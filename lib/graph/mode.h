@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/device.h"
+#include "base/thread_local.h"
 #include "base/dtype.h"
 
 namespace flambeau {
@@ -16,7 +17,7 @@ struct Modes {
   Dtype autocast_cpu_dtype = Dtype::bf16, autocast_device_dtype = Dtype::f16;
 };
 
-inline thread_local constinit Modes modes;
+inline FLAM_THREAD_LOCAL Modes modes;
 
 inline bool autocast_enabled(Device d) { return d.is_cpu() ? modes.autocast_cpu : modes.autocast_device; }
 inline Dtype autocast_dtype(Device d) {

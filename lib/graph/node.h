@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/pooled.h"
+#include "base/thread_local.h"
 #include "tensor/tensor.h"
 
 namespace flambeau {
@@ -64,7 +65,7 @@ class Node : public RefCounted, public Pooled {
 };
 
 // The node whose apply runs on this thread, for saved outputs and wanted().
-inline thread_local constinit Node* current_node = nullptr;
+inline FLAM_THREAD_LOCAL Node* current_node = nullptr;
 
 // In a gradient: whether operand i needs one.
 inline bool wanted(size_t i) { return !current_node || (i < current_node->next.size() && current_node->next[i]); }

@@ -3,6 +3,7 @@
 #include "ops/call.h"
 
 #include "base/error.h"
+#include "device/label.h"
 #include "ops/ops.h"
 
 namespace flambeau {
@@ -37,6 +38,7 @@ struct UnknownBackward {
 
 Call::Call(const char* name, Cast cast, std::span<const Operand> operands, Devices devices)
     : name_(name) {
+  t_label.op = name;  // what the allocator writes on the blocks that follow
   in_.reserve(operands.size());
   const bool recording = modes.grad;
   for (const Operand& o : operands) {

@@ -2,6 +2,7 @@
 // writes into directly where shape, dtype and aliasing allow. An op made of others does not pick it up; its
 // result is then copied into the destination, differentiably.
 #pragma once
+#include "base/thread_local.h"
 #include "tensor/tensor.h"
 
 namespace flambeau {
@@ -19,7 +20,7 @@ struct Into {
   ~Into();
 };
 
-inline thread_local constinit Into* pending_into = nullptr;
+inline FLAM_THREAD_LOCAL Into* pending_into = nullptr;
 
 namespace ops {
 

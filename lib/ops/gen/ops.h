@@ -38,6 +38,22 @@ Tensor resize_(const Tensor& input, DimsView size);
 Tensor matmul(const Tensor& input, const Tensor& other);
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
+Tensor mm(const Tensor& input, const Tensor& mat2);
+Tensor mm_out(const Tensor& input, const Tensor& mat2, const Tensor& out);
+Tensor bmm(const Tensor& input, const Tensor& mat2);
+Tensor bmm_out(const Tensor& input, const Tensor& mat2, const Tensor& out);
+Tensor mv(const Tensor& input, const Tensor& vec);
+Tensor mv_out(const Tensor& input, const Tensor& vec, const Tensor& out);
+Tensor dot(const Tensor& input, const Tensor& tensor);
+Tensor dot_out(const Tensor& input, const Tensor& tensor, const Tensor& out);
+Tensor outer(const Tensor& input, const Tensor& vec2);
+Tensor outer_out(const Tensor& input, const Tensor& vec2, const Tensor& out);
+Tensor addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta = 1, double alpha = 1);
+Tensor addmm_(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta = 1, double alpha = 1);
+Tensor addmm_out(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta, double alpha, const Tensor& out);
+Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1, double alpha = 1);
+Tensor baddbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1, double alpha = 1);
+Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta, double alpha, const Tensor& out);
 Tensor sum(const Tensor& input, DimsView dim = {}, bool keepdim = false, Dtype dtype = Dtype::none);
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out);
 Tensor max(const Tensor& input);
@@ -59,5 +75,4 @@ Tensor contiguous(const Tensor& input);
 Tensor clone(const Tensor& input);
 Tensor detach(const Tensor& input);
 
-Tensor index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, double alpha = 1);
 }  // namespace flambeau::ops
