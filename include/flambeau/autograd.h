@@ -1,0 +1,312 @@
+/* Gradients: the backward pass, modes, hooks and functions with a gradient of the caller's own.
+ * namespace: capi
+ *
+ * Modes are thread-local. A `push` returns a token that `flam_scope_pop` takes back on the same thread, in
+ * reverse order. Callbacks run on the thread that runs backward, with no lock held.
+ */
+#ifndef FLAMBEAU_AUTOGRAD_H
+#define FLAMBEAU_AUTOGRAD_H
+
+#include "flambeau/common.h"
+#include "flambeau/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A recorded operation (or a leaf, as `AccumulateGrad`) in the graph that backward walks. */
+typedef struct flam_node flam_node;
+
+/** A registered hook; releasing it does not remove the hook. */
+typedef struct flam_hook flam_hook;
+
+/** A value kept for backward, with the version it had. */
+typedef struct flam_saved flam_saved;
+
+/** A function on a gradient (or, after accumulation, on the leaf). */
+typedef struct flam_hook_callback {
+  size_t struct_size; /* sizeof(flam_hook_callback) */
+  void *user;         /* handed to the functions below */
+  /* Sees `grad`, borrowed; `*out_grad` is NULL and may be set to an owned replacement. Returns FLAM_OK, or
+   * records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
+  flam_status (*call)(void *user, const flam_tensor *grad, flam_tensor **out_grad);
+  void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
+} flam_hook_callback;
+
+/** The gradient of a function that the caller wrote. */
+typedef struct flam_function {
+  size_t struct_size; /* sizeof(flam_function) */
+  void *user;         /* handed to the functions below */
+  const char *name;   /* shown as grad_fn; copied */
+  flam_bool materialize_grads; /* whether missing gradients of outputs arrive as zeros, not as NULL */
+  /* `grads`: one per output, borrowed. `out_grads`: n_out_grads NULLs, one per input, to be set to owned
+   * tensors; NULL means zero. Returns FLAM_OK, or records with flam_error_set and returns
+   * FLAM_ERROR_CALLBACK. */
+  flam_status (*backward)(void *user, const flam_tensor *const *grads, size_t n_grads,
+                          flam_tensor **out_grads, size_t n_out_grads);
+  void (*release_saved)(void *user); /* backward will not be called again; may be NULL */
+  void (*drop)(void *user);          /* called exactly once, also where recording fails; may be NULL */
+} flam_function;
+
+/* ---- the backward pass -------------------------------------------------------------------------------- */
+
+/** Computes gradients of `tensors` and adds them to the leaves' gradients.
+ *
+ * - `tensors`: where to start; each requires grad.
+ * - `grad_tensors`: their gradients, in their shapes; a NULL entry stands for 1 and needs one element;
+ *   default: all NULL.
+ * - `retain_graph`: whether saved values stay for another pass; default: as `create_graph`.
+ * - `create_graph`: whether the gradients can be differentiated themselves; default false.
+ * - `inputs`: the only leaves to accumulate into; default: all.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved value was
+ *   overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape; what a callback failed with.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_backward(
+    const flam_tensor *const *tensors, size_t n_tensors,
+    FLAM_NULLABLE const flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL), size_t n_grad_tensors,
+    flam_bool retain_graph FLAM_DEFAULT(0), flam_bool create_graph FLAM_DEFAULT(0),
+    FLAM_NULLABLE const flam_tensor *const *inputs FLAM_DEFAULT(NULL), size_t n_inputs);
+
+/** Computes gradients of `outputs` with respect to `inputs` and accumulates nothing.
+ *
+ * - `outputs`: where to start; each requires grad.
+ * - `inputs`: what to differentiate by; each requires grad.
+ * - `grad_outputs`: gradients of `outputs`; a NULL entry stands for 1 and needs one element; default: all NULL.
+ * - `retain_graph`: whether saved values stay for another pass; default: as `create_graph`.
+ * - `create_graph`: whether the gradients can be differentiated themselves; default false.
+ * - `allow_unused`: whether an input that `outputs` do not depend on gives a missing entry instead of an
+ *   error; default false.
+ * - returns: one gradient per input.
+ * - errors: as `flam_backward`; `FLAM_ERROR_AUTOGRAD` for an unused input.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor_list *flam_grad(
+    const flam_tensor *const *outputs, size_t n_outputs, const flam_tensor *const *inputs, size_t n_inputs,
+    FLAM_NULLABLE const flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL), size_t n_grad_outputs,
+    flam_bool retain_graph FLAM_DEFAULT(0), flam_bool create_graph FLAM_DEFAULT(0),
+    flam_bool allow_unused FLAM_DEFAULT(0));
+
+/* ---- modes -------------------------------------------------------------------------------------------- */
+
+/** Opens a scope in which operations are recorded or not.
+ *
+ * - `enabled`: whether to record.
+ * - returns: the token for `flam_scope_pop`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_scope flam_grad_mode_push(flam_bool enabled);
+
+/** Opens a scope of inference mode: nothing is recorded, and tensors made in it stay outside autograd.
+ *
+ * - `enabled`: whether inference mode is on.
+ * - returns: the token for `flam_scope_pop`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_scope flam_inference_mode_push(flam_bool enabled);
+
+/** Closes the innermost scope of this thread and restores what it changed.
+ *
+ * - `scope`: its token.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost one; nothing changes then.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_scope_pop(flam_scope scope);
+
+/** Whether this thread records operations.
+ *
+ * - returns: true unless switched off.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_grad_enabled(void);
+
+/** Switches recording on this thread on or off, until the scope around it is popped.
+ *
+ * - `enabled`: whether to record.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_set_grad_enabled(flam_bool enabled);
+
+/** Whether this thread is in inference mode.
+ *
+ * - returns: false unless switched on.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_inference_enabled(void);
+
+/* ---- tensors in the graph ----------------------------------------------------------------------------- */
+
+/** Keeps the gradient of a tensor that is not a leaf, too.
+ *
+ * - `tensor`: a tensor that requires grad.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where it does not require grad.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_retain_grad(flam_tensor *tensor);
+
+/** Whether the gradient of a tensor that is not a leaf is kept.
+ *
+ * - `tensor`: any tensor.
+ * - returns: true after `flam_tensor_retain_grad`; false for leaves.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_retains_grad(const flam_tensor *tensor);
+
+/** Takes a tensor out of the graph in place: it becomes a leaf that does not require grad.
+ *
+ * - `tensor`: any tensor but a view.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a view.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_detach_(flam_tensor *tensor);
+
+/** Which of its operation's results a tensor is.
+ *
+ * - `tensor`: any tensor.
+ * - returns: the number, from 0.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_output_nr(const flam_tensor *tensor);
+
+/** Runs a function on a tensor's gradient whenever backward computes it.
+ *
+ * - `tensor`: a tensor that requires grad.
+ * - `hook`: the function; copied.
+ * - returns: the hook, to be removed or released.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where the tensor does not require grad; `drop` has been called then.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_hook(flam_tensor *tensor,
+                                                               const flam_hook_callback *hook);
+
+/** Runs a function on a leaf after its gradient was accumulated.
+ *
+ * - `tensor`: a leaf that requires grad.
+ * - `hook`: the function, which sees the leaf itself; copied. Its result is ignored.
+ * - returns: the hook, to be removed or released.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where it is no leaf or does not require grad; `drop` has been called then.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_post_accumulate_grad_hook(
+    flam_tensor *tensor, const flam_hook_callback *hook);
+
+/** Removes a hook: it does not run again. Removing it twice is fine.
+ *
+ * - `hook`: the hook.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_hook_remove(flam_hook *hook);
+
+/** Releases the handle of a hook, which stays registered. Never fails.
+ *
+ * - `hook`: the hook, or `NULL`.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_hook_release(FLAM_NULLABLE flam_hook *hook);
+
+/* ---- nodes -------------------------------------------------------------------------------------------- */
+
+/** The recorded operation that a tensor came from.
+ *
+ * - `tensor`: any tensor.
+ * - returns: the node, or `NULL` without an error for a leaf.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_node *flam_tensor_grad_fn(const flam_tensor *tensor);
+
+/** The name of a node.
+ *
+ * - `node`: a node.
+ * - returns: such as `AddBackward0`, or `AccumulateGrad` for a leaf.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(node) const char *flam_node_name(const flam_node *node);
+
+/** A number that tells nodes apart: two handles of one node have the same.
+ *
+ * - `node`: a node.
+ * - returns: the number, while the node lives.
+ */
+FLAM_API FLAM_SINCE(0, 1) uint64_t flam_node_id(const flam_node *node);
+
+/** How many operands a node has.
+ *
+ * - `node`: a node.
+ * - returns: the number; 0 for a leaf.
+ */
+FLAM_API FLAM_SINCE(0, 1) size_t flam_node_next_count(const flam_node *node);
+
+/** Where the gradient of an operand goes.
+ *
+ * - `node`: a node.
+ * - `index`: which operand, from 0.
+ * - returns: the operand's node, or `NULL` without an error where it needs no gradient.
+ * - errors: `FLAM_ERROR_INDEX` where there is no such operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_node *flam_node_next(const flam_node *node, size_t index);
+
+/** Which result of its operation an operand is.
+ *
+ * - `node`: a node.
+ * - `index`: which operand, from 0.
+ * - returns: the number; 0 where there is no such operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_node_next_output_nr(const flam_node *node, size_t index);
+
+/** The leaf that an `AccumulateGrad` node stands for.
+ *
+ * - `node`: a node.
+ * - returns: the leaf, or `NULL` without an error for an operation.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_node_variable(const flam_node *node);
+
+/** Releases the handle of a node. Never fails.
+ *
+ * - `node`: the node, or `NULL`.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_node_release(FLAM_NULLABLE flam_node *node);
+
+/* ---- functions of the caller's own -------------------------------------------------------------------- */
+
+/** Gives tensors that the caller computed, with recording off, a gradient of the caller's own.
+ *
+ * - `function`: the gradient; copied.
+ * - `inputs`: the operands that gradients flow to; a NULL entry takes none.
+ * - `outputs`: the results.
+ * - `dirty`: inputs that were written in place and are among `outputs`; default: none.
+ * - `non_differentiable`: results that carry no gradient; default: none.
+ * - returns: the results, in order: new handles of `outputs` (of a view where an input was handed through),
+ *   recorded where recording is on and an input requires grad.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`; `FLAM_ERROR_AUTOGRAD` for a
+ *   dirty leaf that requires grad.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_function_record(
+    const flam_function *function, const flam_tensor *const *inputs, size_t n_inputs,
+    const flam_tensor *const *outputs, size_t n_outputs,
+    FLAM_NULLABLE const flam_tensor *const *dirty FLAM_DEFAULT(NULL), size_t n_dirty,
+    FLAM_NULLABLE const flam_tensor *const *non_differentiable FLAM_DEFAULT(NULL),
+    size_t n_non_differentiable);
+
+/** Which operands a running `backward` callback should compute gradients for.
+ *
+ * - `index`: which input, from 0.
+ * - returns: whether its gradient is wanted; true outside a callback.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_function_wanted(size_t index);
+
+/** Keeps a tensor for backward with the version it has.
+ *
+ * - `tensor`: an operand or a result.
+ * - `output_nr`: which result it is, so that no cycle arises; -1 for anything else. Default -1.
+ * - returns: the saved value.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_saved *flam_saved_make(const flam_tensor *tensor,
+                                                      int64_t output_nr FLAM_DEFAULT(-1));
+
+/** The tensor that was kept.
+ *
+ * - `saved`: a saved value.
+ * - returns: the tensor, with its history.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where it was written in place since, naming the operation that wrote.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_saved_get(const flam_saved *saved);
+
+/** Releases a saved value. Never fails.
+ *
+ * - `saved`: the value, or `NULL`.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_saved_release(FLAM_NULLABLE flam_saved *saved);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

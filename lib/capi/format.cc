@@ -1,0 +1,245 @@
+// Tensors as text, as PyTorch prints them: one width and one notation for all shown numbers, rows broken at the
+// line width, large tensors summarised at the edges of every dimension. Only what is shown leaves a device.
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.h"
+#include "capi/tensor.h"
+#include "graph/autograd_data.h"
+#include "graph/mode.h"
+#include "ops/defaults.h"
+#include "ops/ops.h"
+
+namespace flambeau::capi {
+
+namespace {
+
+using Options = flam_format_options;
+
+std::string printed(const char* form, int64_t precision, double v) {
+  if (std::isnan(v)) return "nan";
+  const int n = std::snprintf(nullptr, 0, form, int(precision), v);
+  std::string s(size_t(n), '\0');
+  std::snprintf(s.data(), s.size() + 1, form, int(precision), v);
+  return s;
+}
+
+// The shown numbers and how all of them are written.
+class Numbers {
+ public:
+  Numbers(const Tensor& shown, const Options& o) : shown_(shown), floating_(is_floating(shown.dtype())), o_(o) {
+    if (floating_) {
+      choose_notation();
+    } else {
+      for (int64_t i = 0; i < shown.numel(); ++i) width_ = std::max(width_, exact(i).size());
+    }
+  }
+
+  size_t width() const { return width_; }
+  std::string operator()(int64_t i) const {
+    std::string s = floating_ ? floating(value(i)) : exact(i);
+    return s.size() < width_ ? std::string(width_ - s.size(), ' ') + s : s;
+  }
+
+ private:
+  double value(int64_t i) const {
+    return with_dtype(shown_.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<T>) {
+        return double(shown_.data_as<T>()[i]);
+      } else {
+        return double(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(shown_.data_as<T>()[i]));
+      }
+    });
+  }
+
+  std::string exact(int64_t i) const {
+    if (shown_.dtype() == Dtype::boolean) return shown_.data_as<bool>()[i] ? "True" : "False";
+    return with_dtype(shown_.dtype(), [&](auto tag) {
+      return std::to_string(static_cast<int64_t>(shown_.data_as<typename decltype(tag)::type>()[i]));
+    });
+  }
+
+  std::string floating(double v) const {
+    if (scientific_) return printed("%.*e", o_.precision, v);
+    if (!whole_) return printed("%.*f", o_.precision, v);
+    return printed("%.*f", 0, v) + (std::isfinite(v) ? "." : "");
+  }
+
+  void choose_notation() {
+    double least = INFINITY, most = 0;
+    for (int64_t i = 0; i < shown_.numel(); ++i) {
+      const double v = value(i);
+      if (!std::isfinite(v) || v == 0) continue;
+      least = std::min(least, std::fabs(v));
+      most = std::max(most, std::fabs(v));
+      whole_ &= v == std::ceil(v);
+    }
+    if (most == 0) return;
+    scientific_ = o_.sci_mode >= 0 ? o_.sci_mode != 0
+                                   : most / least > 1000.0 || most > 1.0e8 || least < 1.0e-4;
+    for (int64_t i = 0; i < shown_.numel(); ++i) {
+      const double v = value(i);
+      if (std::isfinite(v) && v != 0) width_ = std::max(width_, floating(v).size());
+    }
+  }
+
+  const Tensor& shown_;
+  bool floating_, whole_ = true, scientific_ = false;
+  const Options& o_;
+  size_t width_ = 1;
+};
+
+// The shown part of x: the edges of every dimension, in host memory.
+Tensor shown_part(const Tensor& x, bool summarize, int64_t edge) {
+  Dims sizes(x.sizes());
+  if (summarize) {
+    for (int64_t& s : sizes) s = std::min(s, 2 * edge);
+  }
+  Tensor part = empty(sizes, x.dtype(), x.device());
+  // Every corner is copied: bit d of `corner` says which end of dimension d.
+  for (uint64_t corner = 0; corner < uint64_t(1) << x.dim() && part.numel(); ++corner) {
+    Tensor from = x, to = part;
+    bool exists = true;
+    for (int64_t d = 0; d < x.dim() && exists; ++d) {
+      const bool last = corner >> d & 1;
+      const int64_t size = x.sizes()[size_t(d)];
+      if (!summarize || size <= 2 * edge) {
+        exists = !last;
+        continue;
+      }
+      from = ops::narrow(from, d, last ? size - edge : 0, edge);
+      to = ops::narrow(to, d, last ? edge : 0, edge);
+    }
+    if (exists) ops::copy_(to, from);
+  }
+  Tensor host = ops::to_device(part, kCpu, false);
+  wait_for_host_access(host.storage()->block());
+  return host;
+}
+
+class Layout {
+ public:
+  Layout(DimsView sizes, bool summarize, const Numbers& numbers, const Options& o)
+      : sizes_(sizes), summarize_(summarize), numbers_(numbers), o_(o) {}
+
+  // Dimension d from the next unread number on.
+  std::string block(size_t d, size_t indent) {
+    if (sizes_.empty()) return numbers_(next_++);
+    return d + 1 == sizes_.size() ? row(indent) : stack(d, indent);
+  }
+
+ private:
+  bool cut(size_t d) const { return summarize_ && sizes_[d] > 2 * o_.edgeitems; }
+
+  std::string row(size_t indent) {
+    const size_t d = sizes_.size() - 1;
+    const int64_t shown = cut(d) ? 2 * o_.edgeitems : sizes_[d];
+    std::vector<std::string> items;
+    for (int64_t i = 0; i < shown; ++i) {
+      if (cut(d) && i == o_.edgeitems) items.push_back(" ...");
+      items.push_back(numbers_(next_++));
+    }
+    if (cut(d) && !o_.edgeitems) items.push_back("...");
+    const int64_t room = (o_.linewidth - int64_t(indent)) / int64_t(numbers_.width() + 2);
+    const size_t per_line = size_t(std::max<int64_t>(1, room));
+    std::string text = "[";
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i) text += i % per_line ? ", " : ",\n" + std::string(indent + 1, ' ');
+      text += items[i];
+    }
+    return text + "]";
+  }
+
+  std::string stack(size_t d, size_t indent) {
+    const int64_t shown = cut(d) ? 2 * o_.edgeitems : sizes_[d];
+    const std::string separator =
+        "," + std::string(sizes_.size() - d - 1, '\n') + std::string(indent + 1, ' ');
+    std::string text = "[";
+    for (int64_t i = 0; i < shown; ++i) {
+      if (i) text += separator;
+      if (cut(d) && i == o_.edgeitems) text += "..." + separator;
+      text += block(d + 1, indent + 1);
+    }
+    if (cut(d) && !o_.edgeitems) text += "...";
+    return text + "]";
+  }
+
+  DimsView sizes_;
+  bool summarize_;
+  const Numbers& numbers_;
+  const Options& o_;
+  int64_t next_ = 0;
+};
+
+std::string tuple_text(DimsView sizes) {
+  std::string s = to_string(sizes);
+  s.front() = '(';
+  s.back() = ')';
+  if (sizes.size() == 1) s.insert(s.size() - 1, ",");
+  return s;
+}
+
+std::vector<std::string> suffixes(const Tensor& t, const Options& o) {
+  std::vector<std::string> out;
+  if (!t.device().is_cpu()) out.push_back("device='" + to_string(t.device()) + "'");
+  const bool is_default = t.dtype() == defaults().dtype;
+  if (t.numel() == 0 ? t.dim() != 1 : o.edgeitems == 0) out.push_back("size=" + tuple_text(t.sizes()));
+  const bool obvious = t.numel() > 0 && (t.dtype() == Dtype::i64 || t.dtype() == Dtype::boolean);
+  if (!is_default && !obvious) out.push_back(std::string("dtype=torch.") + name_of(t.dtype()));
+  if (const char* name = tensor_grad_fn_name(t)) {
+    out.push_back(std::string("grad_fn=<") + name + ">");
+  } else if (requires_grad(t)) {
+    out.push_back("requires_grad=True");
+  }
+  return out;
+}
+
+std::string formatted(const Tensor& t, const Options& o) {
+  const std::string prefix = "tensor(";
+  const size_t indent = prefix.size() + size_t(o.indent);
+  std::string text = prefix;
+  if (t.numel() == 0) {
+    text += "[]";
+  } else {
+    const GradMode off(false);
+    const bool summarize = t.numel() > o.threshold;
+    const Tensor shown = shown_part(t, summarize, o.edgeitems);
+    const Numbers numbers(shown, o);
+    text += Layout(t.sizes(), summarize, numbers, o).block(0, indent);
+  }
+  const size_t line = text.rfind('\n');  // torch counts two more where there is one line
+  int64_t column = line == text.npos ? int64_t(text.size()) + 2 : int64_t(text.size() - line) + 1;
+  for (const std::string& s : suffixes(t, o)) {
+    if (column + int64_t(s.size()) + 2 > o.linewidth) {
+      text += ",\n" + std::string(indent, ' ') + s;
+      column = int64_t(indent + s.size());
+    } else {
+      text += ", " + s;
+      column += int64_t(s.size()) + 2;
+    }
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+void format_options_init(flam_format_options* o) {
+  *o = {sizeof *o, 4, 1000, 3, 80, -1, 0};
+}
+
+const char* tensor_format(const Tensor& t, const flam_format_options* given) {
+  flam_format_options o;
+  format_options_init(&o);
+  if (given) std::memcpy(&o, given, std::min(sizeof o, given->struct_size));
+  check(o.precision >= 0 && o.threshold >= 0 && o.edgeitems >= 0 && o.linewidth > 0 && o.indent >= 0,
+        Code::invalid_argument, "format: precision, threshold, edgeitems, linewidth and indent must not ",
+        "be negative");
+  static thread_local std::string text;
+  text = formatted(t, o);
+  return text.c_str();
+}
+
+}  // namespace flambeau::capi

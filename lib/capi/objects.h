@@ -1,0 +1,39 @@
+// What the handles of the ABI point to, tensors aside (a flam_tensor is a TensorImpl). Each is one
+// reference-counted object; a handle is its address with one count.
+#pragma once
+#include <vector>
+
+#include "base/ref.h"
+#include "flambeau/autograd.h"
+#include "flambeau/common.h"
+#include "flambeau/tensor.h"
+#include "graph/node.h"
+#include "graph/saved.h"
+
+struct flam_tensor_list : flambeau::RefCounted {
+  explicit flam_tensor_list(std::vector<flambeau::Tensor> t) : tensors(std::move(t)) {}
+  std::vector<flambeau::Tensor> tensors;  // undefined: a missing entry
+};
+
+struct flam_stream : flambeau::RefCounted {
+  explicit flam_stream(flambeau::Stream s) : stream(s) {}
+  flambeau::Stream stream;
+};
+
+struct flam_node : flambeau::RefCounted {
+  explicit flam_node(flambeau::Edge e) : edge(std::move(e)) {}
+  flambeau::Edge edge;  // a node, or a leaf as AccumulateGrad
+};
+
+struct flam_saved : flambeau::RefCounted {
+  explicit flam_saved(flambeau::Saved s) : value(std::move(s)) {}
+  flambeau::Saved value;
+};
+
+namespace flambeau {
+
+inline Ref<flam_tensor_list> make_list(std::vector<Tensor> tensors) {
+  return make_ref<flam_tensor_list>(std::move(tensors));
+}
+
+}  // namespace flambeau
