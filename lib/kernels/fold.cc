@@ -9,10 +9,10 @@
 
 namespace flambeau {
 
-constinit Kernel kSum{"sum"}, kProd{"prod"}, kCountNonzero{"count_nonzero"};
-constinit Kernel kMean{"mean"}, kSumSquares{"sum_squares"}, kNorm2{"norm"}, kNorm1{"norm"}, kNormMax{"norm"},
-    kNormMin{"norm"}, kNormP{"norm"};
-constinit Kernel kMax{"max"}, kMin{"min"}, kAny{"any"}, kAll{"all"}, kMaxIndex{"max"}, kMinIndex{"min"};
+constinit Kernel kSum{"sum"}, kProd{"prod"}, kTruth{"count_nonzero", Dtype::i64};
+constinit Kernel kMax{"max"}, kMin{"min"}, kMaxIndex{"max"}, kMinIndex{"min"};
+constinit Kernel kMean{"mean"}, kNorm1{"norm"}, kNormMax{"norm"}, kNormMin{"norm"};
+constinit Kernel kSumSquares{"norm"}, kNormP{"norm"};
 constinit Kernel kCentredSquares{"var"}, kCentredExp{"logsumexp"};
 
 namespace {

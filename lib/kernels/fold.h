@@ -46,10 +46,14 @@ void run_var(const char* op, const Tensor& out, const Tensor& input, DimsView di
              bool root);
 void run_logsumexp(const char* op, const Tensor& out, const Tensor& input, DimsView dims);
 
-// Sums and products of any dtype; integers and bool come out as int64 values.
-extern constinit Kernel kSum, kProd, kCountNonzero;
-extern constinit Kernel kMean, kSumSquares, kNorm2, kNorm1, kNormMax, kNormMin, kNormP;  // floating
-extern constinit Kernel kMax, kMin, kAny, kAll, kMaxIndex, kMinIndex;  // any dtype; NaN wins; the first of equals
-extern constinit Kernel kCentredSquares, kCentredExp;  // behind run_var and run_logsumexp
+// Parameters in braces. Sums and products of integers and bool come out as int64 values.
+extern constinit Kernel kSum, kProd;                                // any dtype
+extern constinit Kernel kTruth;                                     // any dtype; {kCountTrue|kAnyTrue|kAllTrue}
+extern constinit Kernel kMax, kMin, kMaxIndex, kMinIndex;           // any dtype; NaN wins; the first of equals
+extern constinit Kernel kMean, kNorm1, kNormMax, kNormMin;          // floating; norms are of |x|
+extern constinit Kernel kSumSquares;                                // floating; {1: the root of it}
+extern constinit Kernel kNormP;                                     // floating; {p}
+extern constinit Kernel kCentredSquares, kCentredExp;               // behind run_var and run_logsumexp
+inline constexpr double kCountTrue = 0, kAnyTrue = 1, kAllTrue = 2;
 
 }  // namespace flambeau

@@ -30,12 +30,16 @@ template <class T> struct MeanOf : SumOf<T> {
   FLAM_FN Acc finish(Acc a, double, int64_t count) const { return a / Acc(count); }
 };
 
-template <class T> struct CountNonzeroOf : AddingTo<T> {
+template <class T> struct TruthOf {
   using Acc = int64_t;
+  static constexpr bool centred = false;
+  double form = kCountTrue;
   FLAM_FN Acc zero() const { return 0; }
   FLAM_FN Acc join(Acc a, Acc b) const { return a + b; }
   FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a + (x != Compute<T>(0)); }
-  FLAM_FN Acc finish(Acc a, double, int64_t) const { return a; }
+  FLAM_FN Acc finish(Acc a, double, int64_t count) const {
+    return form == kCountTrue ? a : form == kAnyTrue ? a != 0 : a == count;
+  }
 };
 
 template <class T> struct ProdOf {
@@ -49,12 +53,9 @@ template <class T> struct ProdOf {
 
 template <class T> struct SumSquaresOf : AddingTo<T> {
   using typename AddingTo<T>::Acc;
+  double root = 0;
   FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a + Acc(x) * Acc(x); }
-};
-
-template <class T> struct Norm2Of : SumSquaresOf<T> {
-  using typename AddingTo<T>::Acc;
-  FLAM_FN Acc finish(Acc a, double, int64_t) const { return ::sqrt(a); }
+  FLAM_FN Acc finish(Acc a, double, int64_t) const { return root != 0 ? ::sqrt(a) : a; }
 };
 
 template <class T> struct Norm1Of : AddingTo<T> {
@@ -161,33 +162,17 @@ template <class T, bool Greatest> struct NormExtremeOf : ExtremeOf<T, Greatest> 
 template <class T> using NormMaxOf = NormExtremeOf<T, true>;
 template <class T> using NormMinOf = NormExtremeOf<T, false>;
 
-template <class T, bool Every> struct TruthOf {
-  using Acc = uint8_t;
-  static constexpr bool centred = false;
-  FLAM_FN Acc zero() const { return Every; }
-  FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const {
-    return join(a, Acc(x != Compute<T>(0)));
-  }
-  FLAM_FN Acc join(Acc a, Acc b) const { return Every ? Acc(a & b) : Acc(a | b); }
-  FLAM_FN bool finish(Acc a, double, int64_t) const { return a != 0; }
-};
-template <class T> using AnyOf = TruthOf<T, false>;
-template <class T> using AllOf = TruthOf<T, true>;
-
 FLAM_FOLD(kSum, SumOf, AllTypes);
 FLAM_FOLD(kProd, ProdOf, AllTypes);
-FLAM_FOLD(kCountNonzero, CountNonzeroOf, AllTypes);
+FLAM_FOLD(kTruth, TruthOf, AllTypes);
 FLAM_FOLD(kMean, MeanOf, FloatTypes);
 FLAM_FOLD(kSumSquares, SumSquaresOf, FloatTypes);
-FLAM_FOLD(kNorm2, Norm2Of, FloatTypes);
 FLAM_FOLD(kNorm1, Norm1Of, FloatTypes);
 FLAM_FOLD(kNormMax, NormMaxOf, FloatTypes);
 FLAM_FOLD(kNormMin, NormMinOf, FloatTypes);
 FLAM_FOLD(kNormP, NormPOf, FloatTypes);
 FLAM_FOLD(kMax, MaxOf, AllTypes);
 FLAM_FOLD(kMin, MinOf, AllTypes);
-FLAM_FOLD(kAny, AnyOf, AllTypes);
-FLAM_FOLD(kAll, AllOf, AllTypes);
 FLAM_FOLD(kMaxIndex, MaxIndexOf, AllTypes);
 FLAM_FOLD(kMinIndex, MinIndexOf, AllTypes);
 FLAM_FOLD(kCentredSquares, CentredSquaresOf, FloatTypes);

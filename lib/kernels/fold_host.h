@@ -33,22 +33,25 @@ template <class M, class T> struct RowFold {
     for (int l = 0; l < kLanes; ++l) lane[l] = m.zero();
   }
 
-  template <bool Dense>
-  FLAM_FN void add(const M& m, const char* p, int64_t stride, int64_t first, int64_t n, double centre) {
-    const auto x = [&](int64_t i) {
-      if constexpr (Dense) return load(reinterpret_cast<const T*>(p) + i);
-      return load(reinterpret_cast<const T*>(p + i * stride));
-    };
+  FLAM_FN void add_dense(const M& m, const T* x, int64_t first, int64_t n, double centre) {
     int64_t i = 0;
     if (n >= kLanes) {
-      Acc a[kLanes];
+      Acc a[kLanes];  // a copy that the compiler can keep in registers
       for (int l = 0; l < kLanes; ++l) a[l] = lane[l];
       for (; i + kLanes <= n; i += kLanes) {
-        for (int l = 0; l < kLanes; ++l) a[l] = m.step(a[l], x(i + l), centre, first + i + l);
+        for (int l = 0; l < kLanes; ++l) a[l] = m.step(a[l], load(x + i + l), centre, first + i + l);
       }
       for (int l = 0; l < kLanes; ++l) lane[l] = a[l];
     }
-    for (int l = 0; i < n; ++i, ++l) lane[l] = m.step(lane[l], x(i), centre, first + i);
+    for (int l = 0; i < n; ++i, ++l) lane[l] = m.step(lane[l], load(x + i), centre, first + i);
+  }
+
+  FLAM_FN void add_strided(const M& m, const char* p, int64_t stride, int64_t first, int64_t n,
+                           double centre) {
+    for (int64_t i = 0; i < n; ++i, p += stride) {
+      Acc& a = lane[unsigned(i) % unsigned(kLanes)];
+      a = m.step(a, load(reinterpret_cast<const T*>(p)), centre, first + i);
+    }
   }
 
   FLAM_FN Acc total(const M& m, int64_t terms) {
@@ -72,9 +75,9 @@ FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, in
   each_run(a, begin, end, [&](int64_t offset, int64_t first, int64_t n) {
     const char* p = a.in + at.in + offset;
     if (stride == int64_t(sizeof(T))) {
-      row.template add<true>(m, p, stride, first, n, centre);
+      row.add_dense(m, reinterpret_cast<const T*>(p), first, n, centre);
     } else {
-      row.template add<false>(m, p, stride, first, n, centre);
+      row.add_strided(m, p, stride, first, n, centre);
     }
   });
   return row.total(m, end - begin);
