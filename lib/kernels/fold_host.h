@@ -26,7 +26,7 @@ template <class F> FLAM_FN void each_run(const FoldArgs& a, int64_t begin, int64
 
 template <class M, class T> struct RowFold {
   using Acc = typename M::Acc;
-  static constexpr int kLanes = sizeof(Acc) > 8 ? 1 : 64 * (FLAM_ISA_RANK + 1) / int(sizeof(Acc));
+  static constexpr int kLanes = sizeof(Acc) > 8 ? 1 : (64 << FLAM_ISA_RANK) / int(sizeof(Acc));
   Acc lane[kLanes];
 
   FLAM_FN explicit RowFold(const M& m) {
