@@ -15,9 +15,13 @@ namespace flambeau {
 
 using hal::Table;
 
+std::atomic<size_t> g_history_entries{0};
+
 CachingAllocator::CachingAllocator(Device device, MemoryKind kind)
     : device_(device), kind_(kind),
-      alignment_(device.is_cpu() || kind == MemoryKind::pinned ? 64 : 512) {}
+      alignment_(device.is_cpu() || kind == MemoryKind::pinned ? 64 : 512) {
+  history_.start(g_history_entries);
+}
 
 size_t CachingAllocator::round(size_t bytes) const {
   return bytes <= alignment_ ? alignment_ : (bytes + alignment_ - 1) & ~(alignment_ - 1);

@@ -48,7 +48,14 @@ class CachingAllocator {
     std::lock_guard lock(mutex_);
     for (Segment* s = segments_; s; s = s->next) visit(static_cast<const Segment&>(*s));
   }
-  History& history() { return history_; }
+  template <class F> void each_trace(F&& visit) {
+    std::lock_guard lock(mutex_);
+    history_.each(visit);
+  }
+  void set_history(size_t max_entries) {
+    std::lock_guard lock(mutex_);
+    history_.start(max_entries);
+  }
 
  private:
   struct Pools {
@@ -93,8 +100,11 @@ class CachingAllocator {
   History history_;
 };
 
+extern std::atomic<size_t> g_history_entries;  // what a new allocator starts with
+
 CachingAllocator& allocator_of(Device d);  // made on first use, never destroyed
 CachingAllocator& pinned_allocator();      // throws where there is no accelerator
 CachingAllocator* pinned_allocator_if_any() noexcept;
+std::vector<CachingAllocator*> all_allocators();  // those in use; the pinned one is not among them
 
 }  // namespace flambeau

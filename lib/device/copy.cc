@@ -22,6 +22,17 @@ Block* pinned_block(const void* host) {
 
 void issue(Stream s, const Copy& c) { hal::call<&Table::copy>(s.device, "copy", native_stream(s), c); }
 
+// A copy that is under way when what should order it fails: its memory may be freed next, so it is waited for.
+template <class F> void order_or_wait(Stream s, F&& order) {
+  try {
+    order();
+  } catch (...) {
+    fault::Exempt exempt;
+    hal::try_call<&Table::stream_synchronize>(s.device, native_stream(s));
+    throw;
+  }
+}
+
 void copy_on_host(void* dst, const void* src, size_t bytes) {
   for (const void* side : {static_cast<const void*>(dst), src})
     if (Block* b = pinned_block(side)) wait_for_host_access(b);
@@ -33,9 +44,11 @@ void copy_with_host(Device d, const void* host, Copy c, bool non_blocking) {
   Block* pinned = pinned_block(host);
   c.pageable = pinned == nullptr;
   issue(s, c);
-  if (pinned && non_blocking) return pinned->segment->owner->note_copy(pinned, s);
-  // A pageable upload was staged by the provider; nothing else may be reused before it is done.
-  if (pinned || c.direction == Direction::to_host) synchronize(s);
+  order_or_wait(s, [&] {
+    if (pinned && non_blocking) return pinned->segment->owner->note_copy(pinned, s);
+    // A pageable upload was staged by the provider; nothing else may be reused before it is done.
+    if (pinned || c.direction == Direction::to_host) synchronize(s);
+  });
 }
 
 void copy_to_peer(Device to, Device from, Copy c) {
@@ -44,7 +57,7 @@ void copy_to_peer(Device to, Device from, Copy c) {
   c.direction = Direction::to_peer;
   c.peer = to.index;
   issue(src, c);
-  wait_stream(dst, src);
+  order_or_wait(src, [&] { wait_stream(dst, src); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/thread_local.h"
 #include "device/allocator.h"
+#include "device/fault.h"
 #include "device/sanitizer.h"
 
 namespace flambeau {
@@ -164,7 +165,8 @@ Memory allocate_slowly(Front* f, size_t bytes, int c) {
 Memory front_allocate(size_t bytes) {
   const int c = kClassOf[(bytes + 63) / 64];
   Front* f = t_front;
-  if (!f || !f->heads[c] || g_fronts_off.load(std::memory_order_relaxed)) [[unlikely]]
+  if (!f || !f->heads[c] || g_fronts_off.load(std::memory_order_relaxed) ||
+      fault::g_armed.load(std::memory_order_relaxed)) [[unlikely]]  // faults are counted in the allocator
     return allocate_slowly(f, bytes, c);
   Block* b = f->heads[c];
   f->heads[c] = b->free_next;

@@ -26,7 +26,7 @@ void front_deallocate(Block* b) noexcept;
 void front_flush() noexcept;  // this thread's blocks and counts go to the allocator
 // Adds the counts that other threads have not merged yet.
 void add_unmerged_fronts(MemoryStats& stats);
-// While on, every allocation goes to the allocator: faults are counted and events traced there.
+// While on, allocations and frees go to the allocator, where events are traced.
 extern std::atomic<bool> g_fronts_off;
 
 }  // namespace flambeau

@@ -60,9 +60,13 @@ Memory allocate(Device d, size_t bytes) {
   if (d.is_cpu() && bytes <= kFrontLargest) [[likely]] return front_allocate(bytes);
   const Stream s = current_stream(resolve(d));
   Block* b = allocator_of(s.device).allocate(bytes, s.id);
-  if (!s.device.is_cpu())
-    hal::call<&Table::note_block>(s.device, "memory allocation", native_stream(s), hal::BlockNote::acquired,
-                                  b->data, b->size);
+  if (s.device.is_cpu()) return {b->data, b};
+  const hal::Status status = hal::try_call<&Table::note_block>(s.device, native_stream(s),
+                                                               hal::BlockNote::acquired, b->data, b->size);
+  if (status != hal::Status::ok) {
+    deallocate(b);
+    hal::raise(s.device, "memory allocation", status);
+  }
   return {b->data, b};
 }
 

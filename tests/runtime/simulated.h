@@ -26,6 +26,10 @@ struct Buffer {
   Buffer(Device d, size_t bytes) : memory(allocate(d, bytes)), bytes(bytes) {}
   explicit Buffer(size_t bytes) : memory(allocate_pinned(bytes)), bytes(bytes) {}
   Buffer(Buffer&& o) noexcept : memory(std::exchange(o.memory, {})), bytes(o.bytes) {}
+  Buffer& operator=(Buffer&& o) noexcept {
+    std::swap(memory, o.memory), std::swap(bytes, o.bytes);
+    return *this;
+  }
   ~Buffer() { drop(); }
   void drop() { deallocate(std::exchange(memory, {}).block); }
   float* data() const { return static_cast<float*>(memory.data); }

@@ -1,0 +1,264 @@
+// The caching allocator on the cpu and on simulated devices: reuse, splitting, streams, out of memory, counters.
+#include "simulated.h"
+
+#include <random>
+#include <thread>
+
+#include "device/label.h"
+#include "device/oom.h"
+
+namespace flambeau {
+namespace {
+
+using sim::Schedule;
+using Allocator = Simulated;
+
+constexpr size_t kMiB = size_t(1) << 20;
+
+int64_t allocated(Device d) { return memory_stats(d).allocated_bytes.of[kAllPools].current; }
+int64_t reserved(Device d) { return memory_stats(d).reserved_bytes.of[kAllPools].current; }
+
+TEST_F(Allocator, RoundsAndPoolsAsPyTorch) {
+  Buffer small(kSim0, 1);
+  EXPECT_EQ(allocated(kSim0), 512);
+  EXPECT_EQ(reserved(kSim0), int64_t(2 * kMiB));
+  Buffer large(kSim0, 2 * kMiB);
+  EXPECT_EQ(reserved(kSim0), int64_t(22 * kMiB));  // cut from a 20 MiB segment
+  Buffer huge(kSim0, 19 * kMiB);
+  EXPECT_EQ(reserved(kSim0), int64_t(42 * kMiB));  // a segment of its own, rounded to 2 MiB
+  const MemoryStats m = memory_stats(kSim0);
+  EXPECT_EQ(m.requested_bytes.of[kAllPools].current, int64_t(1 + 21 * kMiB));
+  EXPECT_EQ(m.allocation.of[kSmallPool].current, 1);
+  EXPECT_EQ(m.allocation.of[kLargePool].current, 2);
+}
+
+TEST_F(Allocator, FreedBlocksAreReusedAndJoined) {
+  Buffer a(kSim0, kMiB / 2), b(kSim0, kMiB / 2), c(kSim0, kMiB / 2), d(kSim0, kMiB / 2);
+  const void* first = a.data();
+  a.drop(), b.drop();
+  Buffer joined(kSim0, kMiB);
+  EXPECT_EQ(joined.data(), first);
+  EXPECT_EQ(memory_stats(kSim0).num_device_alloc - memory_stats(kSim0).num_device_free, 1);
+}
+
+TEST_F(Allocator, StreamsDoNotShareFreeBlocks) {
+  Buffer a(kSim0, 4096);
+  const void* mine = a.data();
+  a.drop();
+  const Stream side = create_stream(kSim0);
+  {
+    StreamScope scope(side);
+    Buffer other(kSim0, 4096);
+    EXPECT_NE(other.data(), mine);
+  }
+  Buffer again(kSim0, 4096);
+  EXPECT_EQ(again.data(), mine);
+}
+
+TEST_F(Allocator, RecordedBlockWaitsForItsStream) {
+  sim::set_schedule(Schedule::lazy);
+  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
+  Buffer x(kSim0, 4096);
+  const void* address = x.data();
+  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  wait_stream(side, main);
+  for (int i = 0; i < 5; ++i) add_one(side, x.data(), 1024);
+  record_stream(x.memory.block, side);
+  x.drop();
+  const MemoryStats m = memory_stats(kSim0);
+  EXPECT_EQ(m.allocated_bytes.of[kAllPools].current, 0);
+  EXPECT_EQ(m.active_bytes.of[kAllPools].current, 4096);
+  Buffer y(kSim0, 4096);
+  EXPECT_NE(y.data(), address);
+  synchronize(side);
+  Buffer z(kSim0, 4096);
+  EXPECT_EQ(z.data(), address);
+}
+
+TEST_F(Allocator, OutOfMemoryTakesAPendingBlockBeforeFailing) {
+  sim::set_schedule(Schedule::lazy);
+  const Stream main = current_stream(kSim0), side = create_stream(kSim0);
+  Buffer x(kSim0, 40 * kMiB);
+  fill_bytes(x.data(), kSim0, 0, x.bytes);
+  wait_stream(side, main);
+  add_one(side, x.data(), 1024);
+  record_stream(x.memory.block, side);
+  const void* address = x.data();
+  x.drop();
+  Buffer y(kSim0, 40 * kMiB);
+  EXPECT_EQ(y.data(), address);
+  EXPECT_EQ(memory_stats(kSim0).num_sync_all_streams, 1);
+}
+
+TEST_F(Allocator, OutOfMemoryGivesTheCacheBackFirst) {
+  { Buffer x(kSim0, 40 * kMiB); }
+  EXPECT_EQ(reserved(kSim0), int64_t(40 * kMiB));
+  const int64_t retries = memory_stats(kSim0).num_alloc_retries;
+  Buffer y(kSim0, 50 * kMiB);
+  EXPECT_EQ(memory_stats(kSim0).num_alloc_retries, retries + 1);
+}
+
+TEST_F(Allocator, OutOfMemoryReportSaysWhoHoldsWhat) {
+  const char* module = intern("net.0");
+  std::vector<Buffer> held;
+  {
+    ModuleLabel m(module);
+    OpLabel op("linear");
+    held.emplace_back(kSim0, 40 * kMiB);
+  }
+  OpLabel op("relu");
+  held.emplace_back(kSim0, 12 * kMiB);
+  set_out_of_memory_advisor([](const OutOfMemory&) { return std::string("batch 48 would fit"); });
+  const std::string text = message_of([] { Buffer more(kSim0, 30 * kMiB); });
+  set_out_of_memory_advisor(nullptr);
+  for (const char* part : {"out of memory on sim:0: tried to allocate 30.00 MiB", "12.00 MiB of 64.00 MiB are free",
+                           "held by linear in net.0: 40.00 MiB in 1 block", "held by relu: 12.00 MiB",
+                           "batch 48 would fit"})
+    EXPECT_NE(text.find(part), text.npos) << part << "\nis missing in\n" << text;
+  EXPECT_EQ(code_of([] { Buffer more(kSim0, 30 * kMiB); }), Code::out_of_device_memory);
+  held.pop_back();
+  Buffer now_it_fits(kSim0, 20 * kMiB);
+}
+
+TEST_F(Allocator, AbsurdRequestFailsCleanly) {
+  EXPECT_EQ(code_of([] { allocate(kSim0, SIZE_MAX); }), Code::out_of_device_memory);
+  EXPECT_EQ(code_of([] { allocate(kCpu, SIZE_MAX); }), Code::out_of_host_memory);
+}
+
+TEST_F(Allocator, FractionLimits) {
+  set_per_process_memory_fraction(0.25, kSim0);
+  const std::string text = message_of([] { Buffer x(kSim0, 20 * kMiB); });
+  EXPECT_NE(text.find("set_per_process_memory_fraction"), text.npos) << text;
+  Buffer fits(kSim0, 15 * kMiB);
+  EXPECT_EQ(code_of([] { set_per_process_memory_fraction(1.5, kSim0); }), Code::invalid_argument);
+}
+
+TEST_F(Allocator, InjectedFaultsFailOnceOrForGood) {
+  fault::fail_allocation(2, fault::Mode::once);
+  Buffer a(kSim0, 64);
+  EXPECT_EQ(code_of([] { Buffer b(kSim0, 64); }), Code::out_of_device_memory);
+  Buffer c(kSim0, 64);
+  EXPECT_TRUE(fault::was_hit());
+  fault::fail_allocation(1, fault::Mode::forever);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(code_of([] { Buffer b(kCpu, 64); }), Code::out_of_host_memory);
+  fault::clear();
+  Buffer d(kCpu, 64);
+}
+
+// Every HAL call of a small program fails once: an error comes back, nothing leaks, and a retry succeeds.
+TEST_F(Allocator, EveryHalCallMayFail) {
+  const auto program = [] {
+    Buffer x(kSim0, 4096), y(kSim1, 4096), pinned(4096);
+    std::fill_n(pinned.data(), 1024, 1.f);
+    copy_bytes(x.data(), kSim0, pinned.data(), kCpu, 4096, true);
+    add_one(current_stream(kSim0), x.data(), 1024);
+    copy_bytes(y.data(), kSim1, x.data(), kSim0, 4096, true);
+    return download(y.data(), 1024, kSim1)[1023];
+  };
+  for (fault::Mode mode : {fault::Mode::once, fault::Mode::forever}) {
+    int64_t failures = 0;
+    for (int64_t n = 1;; ++n) {
+      for (Device d : {kSim0, kSim1}) empty_cache(d);
+      empty_pinned_cache();
+      fault::fail_hal_call(n, mode);
+      const Code code = code_of([&] { program(); });
+      const bool hit = fault::was_hit();
+      fault::clear();
+      synchronize(kSim0), synchronize(kSim1);
+      ASSERT_EQ(allocated(kSim0), 0);
+      ASSERT_EQ(allocated(kSim1), 0);
+      ASSERT_EQ(pinned_memory_stats().allocated_bytes.of[kAllPools].current, 0);
+      ASSERT_EQ(program(), 2);
+      if (!hit) break;
+      ASSERT_NE(code, Code::ok) << "call " << n << " failed and no one noticed";
+      ++failures;
+    }
+    EXPECT_GT(failures, 10);
+  }
+}
+
+TEST_F(Allocator, CountersOfTheCpuAreExactAcrossThreads) {
+  const MemoryStats before = memory_stats(kCpu);
+  reset_peak_memory_stats(kCpu);
+  std::vector<Buffer> held;
+  for (int i = 0; i < 100; ++i) held.emplace_back(kCpu, 1000);
+  EXPECT_EQ(allocated(kCpu) - before.allocated_bytes.of[kAllPools].current, 100 * 1024);
+  std::thread([&] { held.clear(); }).join();  // freed by another thread, which then ends
+  EXPECT_EQ(allocated(kCpu), before.allocated_bytes.of[kAllPools].current);
+  const MemoryStats m = memory_stats(kCpu);
+  EXPECT_EQ(m.allocated_bytes.of[kAllPools].peak - before.allocated_bytes.of[kAllPools].current, 100 * 1024);
+  EXPECT_EQ(m.requested_bytes.of[kAllPools].current, before.requested_bytes.of[kAllPools].current);
+}
+
+TEST_F(Allocator, FlatStatisticsHaveTorchsKeys) {
+  Buffer x(kSim0, 5000);
+  const auto flat = memory_stats_flat(kSim0);
+  EXPECT_TRUE(std::is_sorted(flat.begin(), flat.end()));
+  const auto value = [&](const std::string& key) {
+    for (const auto& [k, v] : flat)
+      if (k == key) return v;
+    ADD_FAILURE() << key;
+    return int64_t(-1);
+  };
+  EXPECT_EQ(value("allocated_bytes.all.current"), 5120);
+  EXPECT_EQ(value("requested_bytes.small_pool.current"), 5000);
+  EXPECT_EQ(value("reserved_bytes.all.peak") >= int64_t(2 * kMiB), true);
+  EXPECT_EQ(value("inactive_split_bytes.small_pool.current"), int64_t(2 * kMiB) - 5120);
+  for (const char* key : {"num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free",
+                          "oversize_segments.current", "segment.large_pool.freed", "active.all.allocated"})
+    EXPECT_GE(value(key), 0) << key;
+}
+
+TEST_F(Allocator, SummaryIsAlignedAndSnapshotNamesBlocks) {
+  record_memory_history(100);
+  reset_peak_memory_stats(kSim0);
+  OpLabel op("conv2d");
+  Buffer x(kSim0, 5000);
+  const std::string table = memory_summary(kSim0, false);
+  for (size_t begin = 0, end; (end = table.find('\n', begin)) != table.npos; begin = end + 1)
+    EXPECT_EQ(end - begin, 77u) << table.substr(begin, end - begin);
+  EXPECT_NE(table.find("| Allocated memory      |   5120 B   |"), table.npos) << table;
+  const std::string json = memory_snapshot_json();
+  for (const char* part : {"\"state\":\"active_allocated\"", "\"requested_size\":5000", "\"name\":\"conv2d\"",
+                           "\"action\":\"alloc\"", "\"segment_type\":\"small\""})
+    EXPECT_NE(json.find(part), json.npos) << part;
+  record_memory_history(0);
+}
+
+// Random traces: blocks never overlap, the counters follow, and everything goes back.
+TEST_F(Allocator, RandomTraces) {
+  for (Device d : {kCpu, kSim0}) {
+    const int64_t held_before = allocated(d);
+    std::mt19937_64 random(7);
+    std::vector<Buffer> live;
+    double worst = 0;
+    for (int i = 0; i < 4000; ++i) {
+      if (live.size() < 40 || random() % 2) {
+        const size_t bytes = 1 + random() % (size_t(1) << (4 + random() % 16));
+        live.emplace_back(d, bytes);
+        const char* begin = static_cast<char*>(live.back().memory.data);
+        ASSERT_EQ(reinterpret_cast<uintptr_t>(begin) % (d.is_cpu() ? 64 : 512), 0u);
+        for (size_t k = 0; k + 1 < live.size(); ++k) {
+          const char* other = static_cast<char*>(live[k].memory.data);
+          ASSERT_TRUE(begin + bytes <= other || other + live[k].bytes <= begin);
+        }
+      }
+      if (live.size() > 60) {
+        std::swap(live[random() % live.size()], live.back());
+        live.pop_back();
+      }
+      int64_t requested = 0;
+      if (i % 500 == 499) {
+        for (const Buffer& b : live) requested += int64_t(b.bytes);
+        EXPECT_GE(allocated(d) - held_before, requested);
+      }
+      if (i > 1000) worst = std::max(worst, double(reserved(d)) / double(allocated(d)));
+    }
+    RecordProperty(to_string(d) + "_reserved_over_allocated_percent", int(100 * worst));
+    live.clear();
+    EXPECT_EQ(allocated(d), held_before);
+  }
+}
+
+}  // namespace
+}  // namespace flambeau
