@@ -1,0 +1,145 @@
+// Modules at the ABI: the tree of lib/nn, modules whose forward is a callback, and hooks.
+#include "capi/module.h"
+
+#include <atomic>
+
+#include "base/error.h"
+#include "capi/callback.h"
+
+namespace flambeau::capi {
+
+namespace {
+
+class CallbackModule final : public flam_module {
+ public:
+  CallbackModule(std::string type, const flam_module_vtable& vtable, void* user)
+      : flam_module(std::move(type)), callback_(user, vtable.drop), forward_(vtable.forward) {}
+
+  Tensor forward(TensorsView inputs) override {
+    if (!forward_) return flam_module::forward(inputs);
+    return call_back("module forward", [&](flam_tensor** out) {
+      return forward_(callback_.user(), handles(inputs), inputs.size(), out);
+    });
+  }
+
+ private:
+  Callback callback_;
+  decltype(flam_module_vtable::forward) forward_;
+};
+
+class CallbackHook final : public nn::ModuleHook {
+ public:
+  CallbackHook(const flam_module_hook& hook, void* user) : callback_(user, hook.drop), run_(hook.run) {}
+  Tensor run(const Tensor& input, const Tensor& output) override {
+    return call_back("module hook", [&](flam_tensor** out) {
+      return run_(callback_.user(), handle(input), handle(output), out);
+    }, Result::optional);
+  }
+
+ private:
+  Callback callback_;
+  decltype(flam_module_hook::run) run_;
+};
+
+}  // namespace
+
+Ref<flam_state> state_new() { return make_ref<flam_state>(); }
+void state_set(flam_state* state, std::string_view name, const Tensor& t) { state->set(name, t); }
+size_t state_size(const flam_state* state) { return state->entries.size(); }
+
+Tensor state_get(const flam_state* state, std::string_view name) {
+  const Tensor* t = state->find(name);
+  if (t) return *t;
+  std::string names;
+  for (const auto& [n, unused] : state->entries) names += (names.empty() ? "" : ", ") + n;
+  fail(Code::invalid_argument, "no tensor named \"", name, "\"; there are: ", names);
+}
+
+const char* state_name(const flam_state* state, size_t index) {
+  return index < state->entries.size() ? state->entries[index].first.c_str() : nullptr;
+}
+
+Tensor state_tensor(const flam_state* state, size_t index) {
+  check(index < state->entries.size(), Code::index, "index ", index, " is out of range for ",
+        state->entries.size(), " named tensors");
+  return state->entries[index].second;
+}
+
+Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vtable, void* user) {
+  if (!vtable) return make_ref<flam_module>(std::string(type));
+  const flam_module_vtable v = sized_copy(vtable, user, "flam_module_vtable");
+  return make_ref<CallbackModule>(std::string(type), v, user);
+}
+
+const char* module_type(const flam_module* m) { return m->type.c_str(); }
+
+void module_set_parameter(flam_module* m, std::string_view name, const Tensor& t) {
+  m->set_parameter(name, t);
+}
+
+void module_set_buffer(flam_module* m, std::string_view name, const Tensor& t, bool persistent) {
+  m->set_buffer(name, t, persistent);
+}
+
+void module_set_child(flam_module* m, std::string_view name, flam_module* child) {
+  m->set_child(name, Ref<flam_module>::share(child));
+}
+
+void module_remove(flam_module* m, std::string_view name) { m->remove(name); }
+Tensor module_parameter(const flam_module* m, std::string_view path) { return nn::parameter_at(*m, path); }
+Tensor module_buffer(const flam_module* m, std::string_view path) { return nn::buffer_at(*m, path); }
+Ref<flam_module> module_child(const flam_module* m, std::string_view path) { return nn::child_at(*m, path); }
+size_t module_child_count(const flam_module* m) { return m->children.size(); }
+
+const char* module_child_name(const flam_module* m, size_t index) {
+  return index < m->children.size() ? m->children[index].first.c_str() : nullptr;
+}
+
+Ref<flam_state> module_named_parameters(const flam_module* m, bool recurse) {
+  return nn::named_parameters(*m, recurse);
+}
+Ref<flam_state> module_named_buffers(const flam_module* m, bool recurse) { return nn::named_buffers(*m, recurse); }
+Ref<flam_state> module_state_dict(const flam_module* m) { return nn::state_dict(*m); }
+
+void module_load_state_dict(flam_module* m, const flam_state* state, bool strict) {
+  nn::load_state_dict(*m, *state, strict);
+}
+
+void module_to(flam_module* m, Device device, Dtype dtype, bool non_blocking) {
+  nn::move_to(*m, device, dtype, non_blocking);
+}
+
+void module_train(flam_module* m, bool mode) { nn::train(*m, mode); }
+bool module_is_training(const flam_module* m) { return m->training; }
+void module_zero_grad(flam_module* m, bool set_to_none) { nn::zero_grad(*m, set_to_none); }
+void module_requires_grad(flam_module* m, bool requires_grad) { nn::set_requires_grad(*m, requires_grad); }
+Tensor module_call(flam_module* m, const Tensor& input) { return m->call(input); }
+Tensor module_forward(flam_module* m, TensorsView inputs) { return m->call(inputs); }
+
+uint64_t module_add_hook(flam_module* m, int32_t moment, const flam_module_hook* hook, void* user) {
+  static std::atomic<uint64_t> next{1};
+  const flam_module_hook h = sized_copy(hook, user, "flam_module_hook");
+  auto wrapped = make_ref<CallbackHook>(h, user);
+  check(moment == FLAM_HOOK_FORWARD_PRE || moment == FLAM_HOOK_FORWARD, Code::invalid_argument,
+        "flam_module_add_hook: unknown moment ", moment);
+  m->hooks.push_back({next.fetch_add(1), moment, std::move(wrapped)});
+  return m->hooks.back().token;
+}
+
+void module_remove_hook(flam_module* m, uint64_t token) {
+  std::erase_if(m->hooks, [&](const auto& h) { return h.token == token; });
+}
+
+const char* module_format(const flam_module* m) {
+  thread_local std::string text;
+  text = nn::format(*m);
+  return text.c_str();
+}
+
+int64_t module_numel(const flam_module* m) {
+  int64_t n = 0;
+  for (const auto& [name, t] : nn::named_parameters(*m, true)->entries) n += t.numel();
+  return n;
+}
+
+}  // namespace flambeau::capi
