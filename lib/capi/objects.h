@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/ref.h"
+#include "device/event.h"
 #include "flambeau/autograd.h"
 #include "flambeau/common.h"
 #include "flambeau/tensor.h"
@@ -18,6 +19,11 @@ struct flam_tensor_list : flambeau::RefCounted {
 struct flam_stream : flambeau::RefCounted {
   explicit flam_stream(flambeau::Stream s) : stream(s) {}
   flambeau::Stream stream;
+};
+
+struct flam_event : flambeau::RefCounted {
+  explicit flam_event(flambeau::Event e) : event(std::move(e)) {}
+  flambeau::Event event;
 };
 
 struct flam_node : flambeau::RefCounted {

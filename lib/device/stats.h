@@ -55,7 +55,9 @@ template <class F> void for_each_stat(MemoryStats& m, F&& f) {
 
 MemoryStats memory_stats(Device d);
 // The same as torch.cuda.memory_stats(): "allocated_bytes.all.current" and so on, sorted by key.
-std::vector<std::pair<std::string, int64_t>> memory_stats_flat(Device d);
+using FlatStats = std::vector<std::pair<std::string, int64_t>>;
+FlatStats flatten(const MemoryStats& stats);
+FlatStats memory_stats_flat(Device d);
 void reset_peak_memory_stats(Device d);
 void reset_accumulated_memory_stats(Device d);
 

@@ -25,9 +25,7 @@ constexpr NamedStat kNamed[] = {
 };
 constexpr const char* kPoolNames[kPoolKinds] = {"all", "small_pool", "large_pool"};
 
-using Flat = std::vector<std::pair<std::string, int64_t>>;
-
-void flatten(Flat& out, const std::string& key, const Stat& s) {
+void append(FlatStats& out, const std::string& key, const Stat& s) {
   out.emplace_back(key + ".allocated", s.allocated);
   out.emplace_back(key + ".current", s.current);
   out.emplace_back(key + ".freed", s.freed);
@@ -96,14 +94,15 @@ std::string row(const char* title, const Stat& s, const Stat& all, Cell cell) {
 
 }  // namespace
 
-Flat memory_stats_flat(Device d) {
-  const MemoryStats m = memory_stats(d);
-  Flat out;
+FlatStats memory_stats_flat(Device d) { return flatten(memory_stats(d)); }
+
+FlatStats flatten(const MemoryStats& m) {
+  FlatStats out;
   for (const NamedStat& n : kNamed)
     for (int pool = 0; pool < kPoolKinds; ++pool)
-      flatten(out, cat_text(n.key, '.', kPoolNames[pool]), (m.*n.stat).of[pool]);
-  flatten(out, "oversize_allocations", m.oversize_allocations);
-  flatten(out, "oversize_segments", m.oversize_segments);
+      append(out, cat_text(n.key, '.', kPoolNames[pool]), (m.*n.stat).of[pool]);
+  append(out, "oversize_allocations", m.oversize_allocations);
+  append(out, "oversize_segments", m.oversize_segments);
   out.emplace_back("max_split_size", m.max_split_size);
   out.emplace_back("num_alloc_retries", m.num_alloc_retries);
   out.emplace_back("num_device_alloc", m.num_device_alloc);

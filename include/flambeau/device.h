@@ -1,0 +1,207 @@
+/* Devices: their names and numbers, which one is current, what they are, and why there is none; the number of
+ * threads; where libraries are looked for.
+ * namespace: capi
+ *
+ * A `flam_device` is a plain value: it needs no release and no device to exist.
+ */
+#ifndef FLAMBEAU_DEVICE_H
+#define FLAMBEAU_DEVICE_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+/** Reads a device's text.
+ *
+ * - `text`: "cpu", "cuda", "cuda:1", "sim" or "sim:0"; without a number it means the current device of its type.
+ * - `out_device`: the device; it need not exist.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` with the accepted forms.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_parse(const char *text, flam_device *out_device);
+
+/** Puts a device together.
+ *
+ * - `type`: its kind.
+ * - `index`: its number, or -1 for the current device of that type; default -1.
+ * - returns: the device; it need not exist.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_device flam_device_make(flam_device_type type, int32_t index FLAM_DEFAULT(-1));
+
+/** The kind of a device.
+ *
+ * - `device`: a device.
+ * - returns: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`; `FLAM_DEVICE_NONE` for 0.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_device_type flam_device_type_of(flam_device device);
+
+/** The number of a device.
+ *
+ * - `device`: a device.
+ * - returns: its number, or -1 where it means the current device of its type.
+ */
+FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_index_of(flam_device device);
+
+/** A device as text.
+ *
+ * - `device`: a device.
+ * - returns: "cpu", "cuda:0" and so on, valid until this thread's next call of this function.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_name(flam_device device);
+
+/* ---- what there is ------------------------------------------------------------------------------------ */
+
+/** How many devices of a kind there are.
+ *
+ * - `type`: the kind.
+ * - returns: their number; 1 for `FLAM_CPU`.
+ */
+FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_count(flam_device_type type);
+
+/** Whether there is a device of a kind.
+ *
+ * - `type`: the kind.
+ * - returns: whether `flam_device_count` is above 0.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_device_is_available(flam_device_type type);
+
+/** Why there is no device of a kind.
+ *
+ * - `type`: the kind.
+ * - returns: what was looked for and found, in one line or several, valid until this thread's next call of this
+ *   function; the empty string where there is one.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_unavailable_reason(flam_device_type type);
+
+/** Why CUDA cannot be used: no such build, no driver, a driver too old (with both versions), or no device.
+ *
+ * - returns: the reason, valid until this thread's next call of this function; the empty string where it can.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_cuda_unavailable_reason(void);
+
+/** The model of a device, as its driver names it.
+ *
+ * - `device`: a device.
+ * - returns: the name, valid until this thread's next call of this function; the empty string where there is no
+ *   such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_model(flam_device device);
+
+/** The memory of a device.
+ *
+ * - `device`: a device.
+ * - returns: bytes in all; 0 where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_device_total_memory(flam_device device);
+
+/** How many multiprocessors a device has; for the cpu, logical cores.
+ *
+ * - `device`: a device.
+ * - returns: their number; 0 where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_multiprocessors(flam_device device);
+
+/** The compute capability of a GPU.
+ *
+ * - `device`: a device.
+ * - `out_major`: its first number; 0 for the cpu and simulated devices.
+ * - `out_minor`: its second number.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_capability(flam_device device, int32_t *out_major,
+                                                             int32_t *out_minor);
+
+/** Free and total memory as the device itself counts them: what the cache holds is not free.
+ *
+ * - `device`: a device.
+ * - `out_free`: bytes that it could still give.
+ * - `out_total`: bytes in all.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device;
+ *   `FLAM_ERROR_DEVICE_LOST`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_memory_info(flam_device device, int64_t *out_free,
+                                                              int64_t *out_total);
+
+/** Whether a device can read another one's memory without going through the host.
+ *
+ * - `device`: the device that reads.
+ * - `peer`: the other device, of the same kind.
+ * - returns: whether it can; false where one of them does not exist.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_bool flam_device_can_access_peer(flam_device device, flam_device peer);
+
+/* ---- the current device ------------------------------------------------------------------------------- */
+
+/** This thread's current device of a kind: what the kind's name without a number means.
+ *
+ * - `type`: the kind.
+ * - returns: the device, with its number; the first one unless it was changed.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_device flam_device_current(flam_device_type type);
+
+/** Makes a device this thread's current one of its kind.
+ *
+ * - `device`: the device.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_set_current(flam_device device);
+
+/** Opens a scope in which a device is the current one of its kind.
+ *
+ * - `device`: the device.
+ * - `out_scope`: the token for `flam_scope_pop`.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_push(flam_device device, flam_scope *out_scope);
+
+/** Waits until all work on all streams of a device is done. Faults of earlier work surface here.
+ *
+ * - `device`: the device.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed; `FLAM_ERROR_NO_GPU`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_device_synchronize(flam_device device);
+
+/* ---- threads and libraries ---------------------------------------------------------------------------- */
+
+/** How many threads a parallel loop on the cpu may use, the caller included. Results do not depend on it.
+ *
+ * - returns: the number; at start `FLAMBEAU_NUM_THREADS`, or the cores that this process may use.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") int32_t flam_get_num_threads(void);
+
+/** Sets how many threads a parallel loop on the cpu may use.
+ *
+ * - `num_threads`: at least 1.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where it is below 1, or inside a parallel loop.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_BLOCKS flam_status flam_set_num_threads(int32_t num_threads);
+
+/** Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
+ *
+ * - `path`: the directory; it counts for libraries that are not open yet.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `path` is empty.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_library_directory_add(const char *path);
+
+/** What was looked for, found and rejected so far, library by library.
+ *
+ * - returns: one line per place, valid until this thread's next call of this function; the empty string where no
+ *   library was needed yet.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_library_report(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

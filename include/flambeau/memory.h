@@ -1,0 +1,141 @@
+/* Memory of devices: statistics, limits and reports of the caching allocator.
+ * namespace: capi
+ *
+ * Statistics have PyTorch's names and meaning. They exist for every device, the cpu included. For a device that
+ * does not exist, numbers are 0 and texts are empty.
+ */
+#ifndef FLAMBEAU_MEMORY_H
+#define FLAMBEAU_MEMORY_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Bytes that tensors use now.
+ *
+ * - `device`: the device.
+ * - returns: bytes, rounded up per tensor as they were allocated.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_allocated(flam_device device);
+
+/** The most bytes that tensors used at one time since the last reset.
+ *
+ * - `device`: the device.
+ * - returns: bytes.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_max_allocated(flam_device device);
+
+/** Bytes that the cache has from the device, in use or not.
+ *
+ * - `device`: the device.
+ * - returns: bytes.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_reserved(flam_device device);
+
+/** The most bytes that the cache had from the device since the last reset.
+ *
+ * - `device`: the device.
+ * - returns: bytes.
+ */
+FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_max_reserved(flam_device device);
+
+/** One statistic by its key.
+ *
+ * - `device`: the device.
+ * - `key`: as in `torch.cuda.memory_stats()`, for example "allocated_bytes.all.peak" or "num_ooms".
+ * - `out_value`: its value.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown key; `FLAM_ERROR_NO_GPU`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_stat(flam_device device, const char *key, int64_t *out_value);
+
+/** All statistics of a device.
+ *
+ * - `device`: the device.
+ * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this function.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_stats(flam_device device);
+
+/** All statistics of pinned host memory, under the same keys.
+ *
+ * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this function.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_pinned_stats(void);
+
+/** Lets the peaks start again from what is in use now.
+ *
+ * - `device`: the device.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_reset_peak_stats(flam_device device);
+
+/** Lets the totals (`allocated`, `freed`, counts of events) start again from 0.
+ *
+ * - `device`: the device.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_reset_accumulated_stats(flam_device device);
+
+/** Gives cached memory that no tensor uses back to the device.
+ *
+ * - `device`: the device.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_memory_empty_cache(flam_device device);
+
+/** Gives cached pinned host memory that no tensor uses back to the system.
+ *
+ * - returns: `FLAM_OK`.
+ * - errors: none.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_memory_empty_pinned_cache(void);
+
+/** Limits how much of a device this process takes; beyond it, allocations fail as out of memory.
+ *
+ * - `fraction`: of the device's total memory, 0 to 1.
+ * - `device`: the device.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another fraction; `FLAM_ERROR_NO_GPU`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_set_fraction(double fraction, flam_device device);
+
+/** The fraction set by `flam_memory_set_fraction`.
+ *
+ * - `device`: the device.
+ * - returns: the fraction; 1 unless set.
+ */
+FLAM_API FLAM_SINCE(0, 1) double flam_memory_fraction(flam_device device);
+
+/** The statistics as a table for people.
+ *
+ * - `device`: the device.
+ * - `abbreviated`: whether to leave out the rows per pool; default false.
+ * - returns: the table, valid until this thread's next call of this function.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_summary(
+    flam_device device, flam_bool abbreviated FLAM_DEFAULT(0));
+
+/** Every segment and block of every device, in the schema of PyTorch's memory snapshots; blocks carry the op and
+ *  module that asked for them.
+ *
+ * - returns: JSON, valid until this thread's next call of this function.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_snapshot(void);
+
+/** Keeps the last events of every allocator for the snapshot's `device_traces`.
+ *
+ * - `max_entries`: how many per device; 0 stops and forgets them.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_record_history(size_t max_entries);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,63 @@
+// Targets of memory.h; see there.
+#include "capi/memory.h"
+
+#include "base/error.h"
+#include "capi/quiet.h"
+#include "device/stats.h"
+
+namespace flambeau::capi {
+namespace {
+
+int64_t count(Device d, PoolStat MemoryStats::*stat, int64_t Stat::*field) {
+  return or_else(int64_t(0), [&] { return (flambeau::memory_stats(d).*stat).of[kAllPools].*field; });
+}
+
+std::string as_json(const FlatStats& stats) {
+  std::string out = "{";
+  for (const auto& [key, value] : stats) out += cat_text(out.size() > 1 ? "," : "", '"', key, "\":", value);
+  return out + "}";
+}
+
+}  // namespace
+
+int64_t memory_allocated(Device d) { return count(d, &MemoryStats::allocated_bytes, &Stat::current); }
+int64_t memory_max_allocated(Device d) { return count(d, &MemoryStats::allocated_bytes, &Stat::peak); }
+int64_t memory_reserved(Device d) { return count(d, &MemoryStats::reserved_bytes, &Stat::current); }
+int64_t memory_max_reserved(Device d) { return count(d, &MemoryStats::reserved_bytes, &Stat::peak); }
+
+int64_t memory_stat(Device device, std::string_view key) {
+  for (const auto& [name, value] : memory_stats_flat(device))
+    if (name == key) return value;
+  throw Error(Code::invalid_argument, cat_text("there is no memory statistic \"", key, '"'), {},
+              "all keys: flam_memory_stats(device)");
+}
+
+const char* memory_stats(Device device) {
+  return borrowed_text([&] { return as_json(memory_stats_flat(device)); });
+}
+
+const char* memory_pinned_stats() {
+  return borrowed_text([] { return as_json(flatten(pinned_memory_stats())); });
+}
+
+void memory_reset_peak_stats(Device device) { reset_peak_memory_stats(device); }
+void memory_reset_accumulated_stats(Device device) { reset_accumulated_memory_stats(device); }
+void memory_empty_cache(Device device) { empty_cache(device); }
+void memory_empty_pinned_cache() { empty_pinned_cache(); }
+void memory_set_fraction(double fraction, Device device) { set_per_process_memory_fraction(fraction, device); }
+
+double memory_fraction(Device device) {
+  return or_else(0.0, [&] { return per_process_memory_fraction(device); });
+}
+
+const char* memory_summary(Device device, bool abbreviated) {
+  return borrowed_text([&] { return flambeau::memory_summary(device, abbreviated); });
+}
+
+const char* memory_snapshot() {
+  return borrowed_text([] { return memory_snapshot_json(); });
+}
+
+void memory_record_history(size_t max_entries) { record_memory_history(max_entries); }
+
+}  // namespace flambeau::capi
