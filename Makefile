@@ -1,0 +1,85 @@
+# The only door: what a newcomer, a developer and CI call. The work is in lib/build, CMakeLists.txt and tests/.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# auto: CUDA where there is an NVIDIA driver. system: nvcc on PATH. wheels: NVIDIA's pinned wheels. off: none.
+CUDA ?= auto
+# release (cpu or cuda, as CUDA says), dev, asan, tsan
+PRESET ?= release
+PREFIX ?= /usr/local
+
+BUILD := lib/build/build.sh
+VENV := .venv/bin
+
+.PHONY: help doctor build demo test lint fmt gen gen-check size asan tsan bench gpu-check install wheel setup \
+        clean distclean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  CUDA=auto|system|wheels|off (auto: on a machine with an NVIDIA driver)   PRESET=dev builds quickly"
+
+doctor: ## a tick or a cross for every tool, and the line that installs what is missing
+	@python3 lib/build/doctor.py
+
+setup:
+	@lib/build/setup_venv.sh
+
+build: ## the library, its tests and the Python extension, into build/
+	@$(BUILD) $(PRESET) $(CUDA)
+
+demo: ## train the digit classifier and print its accuracy and a memory report
+	@$(BUILD) $(PRESET) $(CUDA) flambeau flambeau_python
+	@$(VENV)/python examples/python/digits.py
+
+test: ## everything: C++, C, Python, Rust, headers, ABI, lint, generated files; on cpu, sim and emu
+	@lib/build/test_tools.sh
+	@$(BUILD) $(PRESET) $(CUDA)
+	@$(VENV)/python tests/run.py
+
+lint: setup ## layers, file sizes, opening comments, formatting
+	@$(VENV)/python tests/lint/lint.py
+
+fmt: setup ## format C++, Python and Rust in place
+	@$(VENV)/python tests/lint/lint.py --fix
+
+gen: setup ## generate shims, bindings and reference from the headers
+	@$(VENV)/python bindings/generate
+
+gen-check: setup ## fail where generated files are not current
+	@$(VENV)/python bindings/generate --check
+
+size: ## bytes of the library by section, and its largest symbols
+	@$(BUILD) $(PRESET) $(CUDA) flambeau
+	@size -A -d build/libflambeau.so.0 | sort -k2 -n -r | head -12
+	@nm -S --size-sort -C -r build/libflambeau.so.0 | head -20
+
+asan: ## the C++ and C tests under the address and undefined-behaviour sanitizers
+	@lib/build/test_tools.sh
+	@$(BUILD) asan off
+	@$(VENV)/ctest --test-dir build/asan --output-on-failure
+
+tsan: ## the C++ and C tests under the thread sanitizer
+	@lib/build/test_tools.sh
+	@$(BUILD) tsan off
+	@$(VENV)/ctest --test-dir build/tsan --output-on-failure
+
+bench: ## time ops and training steps, beside PyTorch and NumPy where they are found
+	@$(BUILD) $(PRESET) $(CUDA) bench flambeau flambeau_python
+	@$(VENV)/python tests/bench/run.py
+
+gpu-check: ## on a machine with a GPU: every suite on it, one JSON and a table in build/gpu_check
+	@python3 tests/gpu_check/run.py build/gpu_check
+
+install: ## library, headers, CMake package and pkg-config file into PREFIX (/usr/local)
+	@$(BUILD) $(PRESET) $(CUDA) flambeau
+	@$(VENV)/cmake --install build/$$(cat build/preset) --prefix $(PREFIX)
+
+wheel: setup ## the Python wheel, into dist/
+	@$(VENV)/python -m build --wheel --outdir dist .
+
+clean: ## remove what was built
+	@rm -rf build dist bindings/rust/target
+
+distclean: clean ## remove what was built and what was fetched
+	@rm -rf .venv

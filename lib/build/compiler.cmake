@@ -1,0 +1,28 @@
+# What every object is compiled with: the include roots, warnings as errors, sanitizers, and ccache where it is there.
+
+add_library(flambeau_compile INTERFACE)
+target_include_directories(flambeau_compile INTERFACE ${PROJECT_SOURCE_DIR}/lib
+                                                      ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(flambeau_compile INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_options(
+  flambeau_compile INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Werror>)
+target_compile_definitions(flambeau_compile INTERFACE FLAM_HAS_CUDA=$<BOOL:${FLAM_CUDA}>)
+
+if(FLAM_SANITIZE)
+  set(sanitize -fsanitize=${FLAM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(flambeau_compile INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:${sanitize}>)
+  # gcc 12 sees uninitialised values in code that the sanitizers inserted themselves.
+  target_compile_options(flambeau_compile
+                         INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wno-maybe-uninitialized>)
+  target_link_options(flambeau_compile INTERFACE -fsanitize=${FLAM_SANITIZE})
+endif()
+
+find_program(FLAM_CCACHE ccache)
+if(FLAM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Paths relative to the checkout, so that two clones share what they compiled.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+               ${FLAM_CCACHE})
+  foreach(language C CXX CUDA)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher})
+  endforeach()
+endif()
