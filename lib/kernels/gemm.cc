@@ -11,26 +11,31 @@ namespace {
 
 [[noreturn]] void bad_shapes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
                              const char* why) {
-  throw Error(Code::shape, cat_text(op, "(", describe(a), ", ", describe(b), "): ", why),
-              cat_text("out: ", describe(out)),
-              "the operands are [..., m, k] and [..., k, n]; transpose one or make the sizes agree");
+  throw Error(
+      Code::shape, cat_text(op, "(", describe(a), ", ", describe(b), "): ", why),
+      cat_text("out: ", describe(out)),
+      "the operands are [..., m, k] and [..., k, n]; transpose one or make the sizes agree");
 }
 
 void check_shapes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b) {
-  if (a.dim() < 2 || b.dim() < 2 || out.dim() < 2) bad_shapes(op, out, a, b, "operands need rows and columns");
+  if (a.dim() < 2 || b.dim() < 2 || out.dim() < 2)
+    bad_shapes(op, out, a, b, "operands need rows and columns");
   const DimsView o = out.sizes(), x = a.sizes(), y = b.sizes();
   if (x.back() != y[y.size() - 2]) bad_shapes(op, out, a, b, "the inner sizes differ");
   if (o[o.size() - 2] != x[x.size() - 2] || o.back() != y.back()) {
     bad_shapes(op, out, a, b, "the output has another shape than the product");
   }
   const DimsView batch = o.first(o.size() - 2);
-  if (!broadcasts_to(x.first(x.size() - 2), batch) || !broadcasts_to(y.first(y.size() - 2), batch)) {
+  if (!broadcasts_to(x.first(x.size() - 2), batch) ||
+      !broadcasts_to(y.first(y.size() - 2), batch)) {
     bad_shapes(op, out, a, b, "the batch dimensions do not broadcast to the output's");
   }
 }
 
-void check_dtypes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b, const Tensor* c) {
-  if (a.dtype() == out.dtype() && b.dtype() == out.dtype() && (!c || c->dtype() == out.dtype())) return;
+void check_dtypes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
+                  const Tensor* c) {
+  if (a.dtype() == out.dtype() && b.dtype() == out.dtype() && (!c || c->dtype() == out.dtype()))
+    return;
   throw Error(Code::dtype, cat_text(op, ": the operands of a matrix product must share one dtype"),
               cat_text(describe(a), " @ ", describe(b), c ? " with " + describe(*c) : "", " into ",
                        describe(out)),
@@ -54,12 +59,13 @@ int64_t batch_stride(const Tensor& t, size_t dim, size_t out_ndim) {
   return t.strides()[dim - shift];
 }
 
-bool mergeable(const GemmOperand& outer, int64_t outer_stride, int64_t inner_stride, int64_t inner) {
+bool mergeable(const GemmOperand& outer, int64_t outer_stride, int64_t inner_stride,
+               int64_t inner) {
   return !outer.data || outer_stride == inner_stride * inner;
 }
 
-// Batch dimensions without those of size 1, neighbours merged where all operands allow it. Those that do not
-// fit are left to the caller: the number of leading dimensions not taken.
+// Batch dimensions without those of size 1, neighbours merged where all operands allow it. Those
+// that do not fit are left to the caller: the number of leading dimensions not taken.
 size_t fold_batch(GemmArgs& g, const Tensor* const (&tensors)[4], size_t first) {
   GemmOperand* const operands[4] = {&g.out, &g.a, &g.b, &g.c};
   const size_t nd = tensors[0]->sizes().size();
@@ -96,12 +102,14 @@ size_t fold_batch(GemmArgs& g, const Tensor* const (&tensors)[4], size_t first) 
   return at - first;
 }
 
-// One operand shared by a whole batch of row blocks is one tall product: [b, m, k] @ [k, n] as [b m, k] @ [k, n].
+// One operand shared by a whole batch of row blocks is one tall product: [b, m, k] @ [k, n] as [b
+// m, k] @ [k, n].
 void fold_rows(GemmArgs& g) {
   while (g.batch_ndim > 0) {
     const int d = g.batch_ndim - 1;
     auto rows_continue = [&](const GemmOperand& o) { return !o.data || o.batch[d] == o.row * g.m; };
-    if (g.b.batch[d] != 0 || !rows_continue(g.out) || !rows_continue(g.a) || !rows_continue(g.c)) return;
+    if (g.b.batch[d] != 0 || !rows_continue(g.out) || !rows_continue(g.a) || !rows_continue(g.c))
+      return;
     g.m *= g.batch_size[d];
     g.batches /= g.batch_size[d];
     --g.batch_ndim;
@@ -112,7 +120,9 @@ Access access_of(const GemmArgs& g, const GemmOperand& o, int64_t rows, int64_t 
                  bool write) {
   if (!o.data || rows == 0 || cols == 0) return {nullptr, 0, write};
   int64_t low = 0, high = 1;
-  auto reach = [&](int64_t size, int64_t stride) { ((size - 1) * stride < 0 ? low : high) += (size - 1) * stride; };
+  auto reach = [&](int64_t size, int64_t stride) {
+    ((size - 1) * stride < 0 ? low : high) += (size - 1) * stride;
+  };
   reach(rows, o.row);
   reach(cols, o.col);
   for (int d = 0; d < g.batch_ndim; ++d) reach(g.batch_size[d], o.batch[d]);
@@ -121,10 +131,9 @@ Access access_of(const GemmArgs& g, const GemmOperand& o, int64_t rows, int64_t 
 
 void launch_gemm(const char* op, KernelFn fn, const GemmArgs& g, Device device, size_t bytes) {
   if (device.is_cpu()) return fn(nullptr, &g);
-  const Access accesses[] = {access_of(g, g.out, g.m, g.n, bytes, true),
-                             access_of(g, g.a, g.m, g.k, bytes, false),
-                             access_of(g, g.b, g.k, g.n, bytes, false),
-                             access_of(g, g.c, g.m, g.n, bytes, false)};
+  const Access accesses[] = {
+      access_of(g, g.out, g.m, g.n, bytes, true), access_of(g, g.a, g.m, g.k, bytes, false),
+      access_of(g, g.b, g.k, g.n, bytes, false), access_of(g, g.c, g.m, g.n, bytes, false)};
   launch(current_stream(device), op, fn, &g, sizeof g, accesses);
 }
 
@@ -142,7 +151,8 @@ void launch_outer(const char* op, KernelFn fn, GemmArgs& g, const Tensor* const 
     GemmOperand* const operands[4] = {&g.out, &g.a, &g.b, &g.c};
     for (int o = 0; o < 4; ++o) {
       if (!operands[o]->data) continue;
-      operands[o]->data += i * batch_stride(*tensors[o], first, nd) * int64_t(tensors[0]->element_size());
+      operands[o]->data +=
+          i * batch_stride(*tensors[o], first, nd) * int64_t(tensors[0]->element_size());
     }
     launch_outer(op, fn, g, tensors, first + 1);
   }

@@ -1,4 +1,5 @@
-// Matrix products for every target: the blocked product of the host and the tiled one of CUDA devices.
+// Matrix products for every target: the blocked product of the host and the tiled one of CUDA
+// devices.
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/gemm_device.h"

@@ -1,13 +1,15 @@
-// The matrix product in plain CUDA C++: a block of 16 x 16 threads makes a 64 x 64 tile of the output, 4 x 4
-// elements a thread, from slices of the operands in shared memory. It serves integers, strides that cuBLASLt
-// does not take, and machines without cuBLASLt; every element is one sum in the order of k.
+// The matrix product in plain CUDA C++: a block of 16 x 16 threads makes a 64 x 64 tile of the
+// output, 4 x 4 elements a thread, from slices of the operands in shared memory. It serves
+// integers, strides that cuBLASLt does not take, and machines without cuBLASLt; every element is
+// one sum in the order of k.
 #pragma once
 #include "kernels/cuda_launch.h"
 #include "kernels/gemm_value.h"
 
 namespace flambeau::FLAM_TARGET {
 
-inline constexpr int kGemmTile = 64, kGemmDepth = 16, kGemmSide = 16, kGemmEach = kGemmTile / kGemmSide;
+inline constexpr int kGemmTile = 64, kGemmDepth = 16, kGemmSide = 16,
+                     kGemmEach = kGemmTile / kGemmSide;
 
 template <class T> struct GemmSlices {
   GemmCompute<T> a[kGemmDepth][kGemmTile + 1], b[kGemmDepth][kGemmTile + 1];
@@ -15,29 +17,34 @@ template <class T> struct GemmSlices {
 
 // Threads walk the operand's denser direction side by side.
 template <class T>
-__device__ void gemm_load_slices(GemmSlices<T>& s, const T* a, const T* b, const GemmArgs& g, int64_t row,
-                                 int64_t col, int64_t depth) {
+__device__ void gemm_load_slices(GemmSlices<T>& s, const T* a, const T* b, const GemmArgs& g,
+                                 int64_t row, int64_t col, int64_t depth) {
   const int thread = int(threadIdx.y) * kGemmSide + int(threadIdx.x);
   for (int i = thread; i < kGemmTile * kGemmDepth; i += kGemmSide * kGemmSide) {
     const bool k_first = g.a.col == 1;
-    const int p = k_first ? i % kGemmDepth : i / kGemmTile, r = k_first ? i / kGemmDepth : i % kGemmTile;
+    const int p = k_first ? i % kGemmDepth : i / kGemmTile,
+              r = k_first ? i / kGemmDepth : i % kGemmTile;
     const bool inside = row + r < g.m && depth + p < g.k;
-    s.a[p][r] = inside ? gemm_load(a + (row + r) * g.a.row + (depth + p) * g.a.col) : GemmCompute<T>(0);
+    s.a[p][r] =
+        inside ? gemm_load(a + (row + r) * g.a.row + (depth + p) * g.a.col) : GemmCompute<T>(0);
   }
   for (int i = thread; i < kGemmTile * kGemmDepth; i += kGemmSide * kGemmSide) {
     const bool k_first = g.b.row == 1;
-    const int p = k_first ? i % kGemmDepth : i / kGemmTile, c = k_first ? i / kGemmDepth : i % kGemmTile;
+    const int p = k_first ? i % kGemmDepth : i / kGemmTile,
+              c = k_first ? i / kGemmDepth : i % kGemmTile;
     const bool inside = col + c < g.n && depth + p < g.k;
-    s.b[p][c] = inside ? gemm_load(b + (depth + p) * g.b.row + (col + c) * g.b.col) : GemmCompute<T>(0);
+    s.b[p][c] =
+        inside ? gemm_load(b + (depth + p) * g.b.row + (col + c) * g.b.col) : GemmCompute<T>(0);
   }
 }
 
 template <class T>
-__device__ void gemm_store_tile(const GemmCompute<T> (&acc)[kGemmEach][kGemmEach], const GemmArgs& g,
-                                int64_t row, int64_t col, int64_t batch) {
+__device__ void gemm_store_tile(const GemmCompute<T> (&acc)[kGemmEach][kGemmEach],
+                                const GemmArgs& g, int64_t row, int64_t col, int64_t batch) {
   using C = GemmCompute<T>;
   T* out = reinterpret_cast<T*>(g.out.data) + gemm_batch_offset(g, g.out, batch);
-  const T* c = reinterpret_cast<const T*>(g.c.data) + (g.c.data ? gemm_batch_offset(g, g.c, batch) : 0);
+  const T* c =
+      reinterpret_cast<const T*>(g.c.data) + (g.c.data ? gemm_batch_offset(g, g.c, batch) : 0);
   const C alpha = gemm_scalar<C>(g.alpha), beta = gemm_scalar<C>(g.beta);
   for (int i = 0; i < kGemmEach; ++i) {
     for (int j = 0; j < kGemmEach; ++j) {

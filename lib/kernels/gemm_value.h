@@ -1,5 +1,6 @@
-// The arithmetic type of a matrix product, and the end of every product: one element's way from its sum of
-// products to the output. Integers are unsigned inside, so that they wrap instead of overflowing.
+// The arithmetic type of a matrix product, and the end of every product: one element's way from its
+// sum of products to the output. Integers are unsigned inside, so that they wrap instead of
+// overflowing.
 #pragma once
 #include "kernels/gemm.h"
 #include "kernels/types.h"

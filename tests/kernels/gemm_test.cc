@@ -1,5 +1,5 @@
-// Matrix products against sums in float64: every transpose, odd sizes, broadcast batches, empty operands, half
-// types, epilogues, and the same bits for every number of threads.
+// Matrix products against sums in float64: every transpose, odd sizes, broadcast batches, empty
+// operands, half types, epilogues, and the same bits for every number of threads.
 #include "kernels/gemm.h"
 
 #include <gtest/gtest.h>
@@ -60,10 +60,14 @@ Tensor matrix(Dims sizes, bool transposed, Dtype dtype, std::mt19937& random, in
 
 double unit_of(Dtype d) {
   switch (d) {
-    case Dtype::f64: return 0x1p-53;
-    case Dtype::f16: return 0x1p-11;
-    case Dtype::bf16: return 0x1p-8;
-    default: return 0x1p-24;
+    case Dtype::f64:
+      return 0x1p-53;
+    case Dtype::f16:
+      return 0x1p-11;
+    case Dtype::bf16:
+      return 0x1p-8;
+    default:
+      return 0x1p-24;
   }
 }
 
@@ -96,11 +100,13 @@ void expect_product(const Tensor& out, const Tensor& a, const Tensor& b, const G
     const int64_t batch = i / (m * n), r = i / n % m, q = i % n;
     double sum = 0, magnitude = 0;
     for (int64_t p = 0; p < k; ++p) {
-      const double x = get(a, offset_in(a, sizes, batch, r, p)) * get(b, offset_in(b, sizes, batch, p, q));
+      const double x =
+          get(a, offset_in(a, sizes, batch, r, p)) * get(b, offset_in(b, sizes, batch, p, q));
       sum += x;
       magnitude += std::abs(x);
     }
-    double expected = o.alpha * sum, bound = 4 * std::sqrt(double(k)) * u * magnitude * std::abs(o.alpha);
+    double expected = o.alpha * sum,
+           bound = 4 * std::sqrt(double(k)) * u * magnitude * std::abs(o.alpha);
     if (c0.defined() && o.beta != 0) {
       const double x = o.beta * get(c0, offset_in(c0, sizes, batch, r, q));
       expected += x;
@@ -110,8 +116,8 @@ void expect_product(const Tensor& out, const Tensor& a, const Tensor& b, const G
     if (is_half(out.dtype())) bound += unit_of(out.dtype()) * std::abs(expected) + 0x1p-25;
     const double got = get(out, offset_in(out, sizes, batch, r, q));
     if (is_integral(out.dtype())) bound = 0;
-    ASSERT_LE(std::abs(got - expected), bound) << "at " << batch << ", " << r << ", " << q << " of "
-                                               << to_string(sizes) << ", k " << k;
+    ASSERT_LE(std::abs(got - expected), bound)
+        << "at " << batch << ", " << r << ", " << q << " of " << to_string(sizes) << ", k " << k;
   }
 }
 
@@ -187,7 +193,8 @@ TEST(Gemm, IntegersAreExactAndWrap) {
     for (const Layout& layout : kLayouts) check_matrix(19, 37, 23, dtype, layout);
   }
   std::mt19937 random(2);
-  const Tensor a = matrix({1, 100}, false, Dtype::u8, random), b = matrix({100, 1}, false, Dtype::u8, random);
+  const Tensor a = matrix({1, 100}, false, Dtype::u8, random),
+               b = matrix({100, 1}, false, Dtype::u8, random);
   const Tensor out = dense({1, 1}, Dtype::u8);
   run_gemm("test", out, a, b);
   unsigned sum = 0;
@@ -199,14 +206,17 @@ TEST(Gemm, BiasesScalesAndRelu) {
   std::mt19937 random(3);
   for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::i32}) {
     for (int64_t n : {1, 10, 64, 200}) {
-      const Tensor biases[] = {matrix({1, n}, false, dtype, random), matrix({50, 1}, false, dtype, random),
-                               matrix({50, n}, false, dtype, random), matrix({50, n}, true, dtype, random),
-                               matrix({1, 1}, false, dtype, random)};
+      const Tensor biases[] = {
+          matrix({1, n}, false, dtype, random), matrix({50, 1}, false, dtype, random),
+          matrix({50, n}, false, dtype, random), matrix({50, n}, true, dtype, random),
+          matrix({1, 1}, false, dtype, random)};
       for (const Tensor& bias : biases) {
         for (Activation act : {Activation::none, Activation::relu}) {
           for (bool transposed : {false, true}) {
-            check_matrix(50, n, 30, dtype, {false, true, transposed}, 0, {nullptr, act, 1, 1}, bias);
-            check_matrix(50, n, 30, dtype, {true, false, transposed}, 0, {nullptr, act, 2, -3}, bias);
+            check_matrix(50, n, 30, dtype, {false, true, transposed}, 0, {nullptr, act, 1, 1},
+                         bias);
+            check_matrix(50, n, 30, dtype, {true, false, transposed}, 0, {nullptr, act, 2, -3},
+                         bias);
           }
         }
       }
@@ -218,7 +228,8 @@ TEST(Gemm, AccumulatesIntoTheOutput) {
   std::mt19937 random(4);
   for (Dtype dtype : {Dtype::f32, Dtype::f16}) {
     for (int64_t k : {0, 3, 700}) {
-      const Tensor a = matrix({40, k}, false, dtype, random), b = matrix({k, 50}, true, dtype, random);
+      const Tensor a = matrix({40, k}, false, dtype, random),
+                   b = matrix({k, 50}, true, dtype, random);
       const Tensor out = matrix({40, 50}, false, dtype, random), before = dense({40, 50}, dtype);
       std::memcpy(before.data(), out.data(), out.nbytes());
       const GemmOptions options{&out, Activation::none, 1, 0.5};
@@ -239,7 +250,8 @@ TEST(Gemm, BatchesBroadcast) {
       if (shared == 1) b = {17, 20};
       if (shared == 2) a[0] = 1;
       for (bool transposed : {false, true}) {
-        const Tensor x = matrix(a, transposed, Dtype::f32, random), y = matrix(b, !transposed, Dtype::f32, random);
+        const Tensor x = matrix(a, transposed, Dtype::f32, random),
+                     y = matrix(b, !transposed, Dtype::f32, random);
         const Tensor bias = matrix({9, 20}, false, Dtype::f32, random);
         run_gemm("test", out, x, y);
         expect_product(out, x, y, {});
@@ -268,7 +280,8 @@ TEST(Gemm, MoreBatchDimensionsThanOneLaunchHolds) {
   fill(a, random);
   Dims b_sizes(sizes);
   b_sizes[8] = 5;
-  const Tensor b = matrix(b_sizes, false, Dtype::f32, random), out = matrix(sizes, false, Dtype::f32, random);
+  const Tensor b = matrix(b_sizes, false, Dtype::f32, random),
+               out = matrix(sizes, false, Dtype::f32, random);
   run_gemm("test", out, a, b);
   expect_product(out, a, b, {});
 }
@@ -276,7 +289,8 @@ TEST(Gemm, MoreBatchDimensionsThanOneLaunchHolds) {
 TEST(Gemm, EmptyOperands) {
   std::mt19937 random(7);
   const Tensor none = dense({0, 5}, Dtype::f32);
-  run_gemm("test", none, matrix({0, 3}, false, Dtype::f32, random), matrix({3, 5}, false, Dtype::f32, random));
+  run_gemm("test", none, matrix({0, 3}, false, Dtype::f32, random),
+           matrix({3, 5}, false, Dtype::f32, random));
   const Tensor bias = matrix({1, 20}, false, Dtype::f32, random);
   check_matrix(7, 20, 0, Dtype::f32, {});
   check_matrix(7, 20, 0, Dtype::f32, {}, 0, {nullptr, Activation::relu}, bias);
@@ -303,7 +317,8 @@ TEST(Gemm, ReluKeepsNan) {
 
 TEST(Gemm, NegativeAndGeneralStrides) {
   std::mt19937 random(9);
-  const Tensor a0 = matrix({40, 60}, false, Dtype::f32, random), b0 = matrix({60, 80}, false, Dtype::f32, random);
+  const Tensor a0 = matrix({40, 60}, false, Dtype::f32, random),
+               b0 = matrix({60, 80}, false, Dtype::f32, random);
   const Dims a_sizes{20, 30}, a_strides{120, 2}, b_sizes{30, 40}, b_strides{160, 2};
   const Tensor a = alias(a0, a_sizes, a_strides, 0), b = alias(b0, b_sizes, b_strides, 0);
   const Tensor o0 = matrix({20, 120}, false, Dtype::f32, random);
@@ -320,11 +335,16 @@ TEST(Gemm, SameBitsForEveryNumberOfThreads) {
     int64_t batch, m, n, k;
   };
   for (Dtype dtype : {Dtype::f32, Dtype::bf16}) {
-    for (const Size& s : {Size{1, 300, 290, 700}, {1, 1, 3000, 900}, {1, 3000, 1, 900}, {40, 30, 30, 30}, {3, 150, 170, 140}}) {
+    for (const Size& s : {Size{1, 300, 290, 700},
+                          {1, 1, 3000, 900},
+                          {1, 3000, 1, 900},
+                          {40, 30, 30, 30},
+                          {3, 150, 170, 140}}) {
       for (const Layout& layout : kLayouts) {
         const Tensor a = matrix({s.batch, s.m, s.k}, layout.a, dtype, random);
         const Tensor b = matrix({s.batch, s.k, s.n}, layout.b, dtype, random);
-        const Tensor one = matrix({s.batch, s.m, s.n}, layout.out, dtype, random), many = empty_like(one);
+        const Tensor one = matrix({s.batch, s.m, s.n}, layout.out, dtype, random),
+                     many = empty_like(one);
         set_num_threads(1);
         run_gemm("test", one, a, b);
         for (int threads : {2, 3}) {
@@ -345,7 +365,8 @@ TEST(Gemm, WrongShapesNameTheOperands) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code, Code::shape);
-    EXPECT_NE(std::string(e.what()).find("matmul(f32[2, 3] on cpu, f32[4, 5] on cpu)"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("matmul(f32[2, 3] on cpu, f32[4, 5] on cpu)"),
+              std::string::npos);
   }
 }
 
