@@ -2,12 +2,15 @@
 #include "kernels/gemm.h"
 
 #include "base/error.h"
+#include "kernels/access.h"
 
 namespace flambeau {
 
 constinit Kernel kGemm{"gemm"};
 
 namespace {
+
+using Tensors4 = const Tensor* const (&)[4];  // out, a, b, c
 
 [[noreturn]] void bad_shapes(const char* op, const Tensor& out, const Tensor& a, const Tensor& b,
                              const char* why) {
@@ -66,7 +69,7 @@ bool mergeable(const GemmOperand& outer, int64_t outer_stride, int64_t inner_str
 
 // Batch dimensions without those of size 1, neighbours merged where all operands allow it. Those
 // that do not fit are left to the caller: the number of leading dimensions not taken.
-size_t fold_batch(GemmArgs& g, const Tensor* const (&tensors)[4], size_t first) {
+size_t fold_batch(GemmArgs& g, Tensors4 tensors, size_t first) {
   GemmOperand* const operands[4] = {&g.out, &g.a, &g.b, &g.c};
   const size_t nd = tensors[0]->sizes().size();
   g.batch_ndim = 0;
@@ -116,34 +119,18 @@ void fold_rows(GemmArgs& g) {
   }
 }
 
-Access access_of(const GemmArgs& g, const GemmOperand& o, int64_t rows, int64_t cols, size_t bytes,
-                 bool write) {
-  if (!o.data || rows == 0 || cols == 0) return {nullptr, 0, write};
-  int64_t low = 0, high = 1;
-  auto reach = [&](int64_t size, int64_t stride) {
-    ((size - 1) * stride < 0 ? low : high) += (size - 1) * stride;
-  };
-  reach(rows, o.row);
-  reach(cols, o.col);
-  for (int d = 0; d < g.batch_ndim; ++d) reach(g.batch_size[d], o.batch[d]);
-  return {o.data + low * int64_t(bytes), size_t(high - low) * bytes, write};
-}
-
-void launch_gemm(const char* op, KernelFn fn, const GemmArgs& g, Device device, size_t bytes) {
-  if (device.is_cpu()) return fn(nullptr, &g);
-  const Access accesses[] = {
-      access_of(g, g.out, g.m, g.n, bytes, true), access_of(g, g.a, g.m, g.k, bytes, false),
-      access_of(g, g.b, g.k, g.n, bytes, false), access_of(g, g.c, g.m, g.n, bytes, false)};
-  launch(current_stream(device), op, fn, &g, sizeof g, accesses);
+void launch_gemm(const char* op, KernelFn fn, const GemmArgs& g, Tensors4 t) {
+  if (t[0]->device().is_cpu()) return fn(nullptr, &g);
+  launch_kernel(op, fn, t[0]->device(), g,
+                {writes(*t[0]), reads(*t[1]), reads(*t[2]), t[3] ? reads(*t[3]) : Access{}});
 }
 
 // More batch dimensions than a launch holds: one launch per index of the outermost.
-void launch_outer(const char* op, KernelFn fn, GemmArgs& g, const Tensor* const (&tensors)[4],
-                  size_t first) {
+void launch_outer(const char* op, KernelFn fn, GemmArgs& g, Tensors4 tensors, size_t first) {
   const GemmArgs start = g;
   if (fold_batch(g, tensors, first) == 0) {
     fold_rows(g);
-    return launch_gemm(op, fn, g, tensors[0]->device(), tensors[0]->element_size());
+    return launch_gemm(op, fn, g, tensors);
   }
   const size_t nd = tensors[0]->sizes().size();
   for (int64_t i = 0; i < tensors[0]->sizes()[first]; ++i) {
@@ -186,12 +173,12 @@ void run_gemm(const char* op, const Tensor& out, const Tensor& a, const Tensor& 
     }
     g.c = matrix_of(*c, g.m, g.n);
   }
+  const Tensor* const tensors[4] = {&out, &a, &b, c};
   if (nd == 2) {
     g.batches = 1;
     g.batch_ndim = 0;
-    return launch_gemm(op, fn, g, out.device(), out.element_size());
+    return launch_gemm(op, fn, g, tensors);
   }
-  const Tensor* const tensors[4] = {&out, &a, &b, c};
   launch_outer(op, fn, g, tensors, 0);
 }
 
