@@ -1,8 +1,7 @@
 // The monoids of the standard reductions. They do arithmetic in the accumulator's type, which is wider than the
 // element's, and round once when the result is stored.
-#include <cmath>
-
 #include "kernels/fold_loop.h"
+#include "kernels/math.h"
 
 namespace flambeau::FLAM_TARGET {
 
@@ -55,7 +54,7 @@ template <class T> struct SumSquaresOf : AddingTo<T> {
   using typename AddingTo<T>::Acc;
   double root = 0;
   FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const { return a + Acc(x) * Acc(x); }
-  FLAM_FN Acc finish(Acc a, double, int64_t) const { return root != 0 ? ::sqrt(a) : a; }
+  FLAM_FN Acc finish(Acc a, double, int64_t) const { return root != 0 ? sqrt(a) : a; }
 };
 
 template <class T> struct Norm1Of : AddingTo<T> {
@@ -67,7 +66,7 @@ template <class T> struct NormPOf : AddingTo<T> {
   using typename AddingTo<T>::Acc;
   double p = 2;
   FLAM_FN Acc step(Acc a, Compute<T> x, double, int64_t) const {
-    return a + Acc(::pow(double(x < 0 ? -x : x), p));
+    return a + Acc(pow(Compute<T>(x < 0 ? -x : x), Compute<T>(p)));
   }
   FLAM_FN Acc finish(Acc a, double, int64_t) const { return Acc(::pow(double(a), 1 / p)); }
 };
@@ -85,7 +84,7 @@ template <class T> struct CentredSquaresOf : AddingTo<T> {
   }
   FLAM_FN Acc finish(Acc a, double, int64_t count) const {
     const double divisor = double(count) - correction, v = a / (divisor > 0 ? divisor : 0);
-    return root != 0 ? ::sqrt(v) : v;
+    return root != 0 ? sqrt(v) : v;
   }
 };
 
@@ -96,7 +95,7 @@ template <class T> struct CentredExpOf : AddingTo<T> {
   FLAM_FN Acc zero() const { return 0; }
   FLAM_FN Acc join(Acc a, Acc b) const { return a + b; }
   FLAM_FN Acc step(Acc a, Compute<T> x, double top, int64_t) const {
-    return a + Acc(::exp(Compute<T>(x - Compute<T>(finite(top)))));
+    return a + Acc(exp(Compute<T>(x - Compute<T>(finite(top)))));
   }
   FLAM_FN Acc finish(Acc a, double top, int64_t) const { return ::log(a) + finite(top); }
 };
