@@ -1,0 +1,111 @@
+"""What the headers say, as data: the classes behind api.json and the kinds a type falls into."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+SCALARS = {
+    "flam_bool": "bool",
+    "flam_dtype": "dtype",
+    "flam_device": "device",
+    "double": "double",
+    "float": "double",
+    "int32_t": "int",
+    "int64_t": "int",
+    "uint32_t": "int",
+    "uint64_t": "int",
+    "uint8_t": "int",
+    "size_t": "size",
+    "flam_scope": "int",
+}
+LISTS = {"int64_t": "ints", "double": "doubles", "int32_t": "ints", "flam_dtype": "ints", "uint8_t": "bytes"}
+
+
+@dataclasses.dataclass
+class Param:
+    name: str
+    type: str
+    kind: str
+    enum: str | None = None
+    nullable: bool = False
+    default: str | None = None
+    variadic: bool = False
+    keyword: bool = False
+    consumes: bool = False
+    mutable: bool = False
+    count_of: str | None = None  # this is the length of that list
+
+
+@dataclasses.dataclass
+class Function:
+    name: str
+    header: str
+    namespace: str
+    since: str | None
+    blocks: bool
+    borrowed: str | None
+    torch: list[str]
+    form: str | None  # None, "inplace" or "out"
+    base: str | None
+    doc: dict
+    result: dict  # kind: handle, status, value, string, borrowed, void; type
+    params: list[Param]
+    inplace: bool = False
+    out: bool = False
+    line: int = 0
+
+    @property
+    def op(self) -> str:
+        return self.name.removeprefix("flam_")
+
+    @property
+    def raises(self) -> bool:
+        return self.result["kind"] in ("handle", "status")
+
+
+@dataclasses.dataclass
+class Api:
+    version: str
+    enums: list[dict]
+    structs: list[dict]
+    handles: list[dict]
+    functions: list[Function]
+
+    def to_json(self) -> dict:
+        data = dataclasses.asdict(self)
+        for f in data["functions"]:
+            del f["line"], f["inplace"], f["out"]
+        return data
+
+
+def pointee(type_name: str) -> str:
+    return re.sub(r"\bconst\b|\*", "", type_name).strip()
+
+
+def resolve_torch(op: str, words: str) -> list[str]:
+    """`torch Tensor F torch.max` -> full spellings."""
+    places = {"torch": f"torch.{op}", "Tensor": f"Tensor.{op}", "F": f"F.{op}"}
+    return [places.get(w, w) for w in words.split()]
+
+
+def derived_forms(f: Function) -> list[Function]:
+    """The in-place and out forms that FLAM_INPLACE and FLAM_OUT stand for."""
+    forms = []
+    if f.inplace:
+        params = [dataclasses.replace(p) for p in f.params]
+        params[0].type = params[0].type.replace("const ", "")
+        params[0].mutable = True
+        doc = dict(f.doc, brief=f"In-place form of `{f.name}`: {f.doc['brief'][:1].lower()}{f.doc['brief'][1:]}")
+        doc["returns"] = f"`{params[0].name}`, another handle to the same tensor."
+        torch = [t + "_" for t in f.torch if t.startswith(("Tensor.", "torch."))]
+        forms.append(dataclasses.replace(f, name=f.name + "_", params=params, doc=doc, torch=torch,
+                                         form="inplace", base=f.name, inplace=False, out=False))
+    if f.out:
+        out = Param("out", "flam_tensor *", "tensor", mutable=True)
+        doc = dict(f.doc, params=dict(f.doc["params"]), brief=f"`{f.name}` into an existing tensor.")
+        doc["params"]["out"] = "the destination; resized where its shape differs."
+        doc["returns"] = "`out`, another handle to the same tensor."
+        forms.append(dataclasses.replace(f, name=f.name + "_out", params=[*f.params, out], doc=doc, torch=[],
+                                         form="out", base=f.name, inplace=False, out=False))
+    return forms
