@@ -153,7 +153,7 @@ class Reader:
     def _result(self, c, notes) -> dict:
         type_name = re.sub(r"\s*\*", " *", c.result_type.spelling)
         bare = pointee(type_name)
-        if type_name == "flam_status" and not c.spelling.startswith("flam_error_code"):
+        if type_name == "flam_status":
             kind = "status"
         elif type_name == "void":
             kind = "void"

@@ -29,9 +29,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_version_require(int32_t major, int32_
 
 /** The pending error's code.
  *
- * - returns: `FLAM_OK` where no error is pending on this thread.
+ * - returns: a `flam_status`; `FLAM_OK` where no error is pending on this thread.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_error_code(void);
+FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code(void);
 
 /** The pending error's whole text: the problem in one line, then facts, cause and fix.
  *
@@ -44,9 +44,10 @@ FLAM_API FLAM_SINCE(0, 1) void flam_error_clear(void);
 
 /** Takes the pending error off this thread, for another thread or a later moment.
  *
- * - returns: the error, or `NULL` where none is pending; never fails.
+ * - returns: the error, or `NULL` where none is pending.
+ * - errors: none.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_error *flam_error_take(void);
+FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_error *flam_error_take(void);
 
 /** Puts a taken error back as this thread's pending error, unless one is pending already.
  *
@@ -72,9 +73,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) void *flam_error_payload(void);
 /** The code of a taken error.
  *
  * - `error`: an error from `flam_error_take`.
- * - returns: its code.
+ * - returns: its code, a `flam_status`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_error_code_of(const flam_error *error);
+FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code_of(const flam_error *error);
 
 /** The text of a taken error.
  *

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "flambeau/common.h"
+#include "flambeau/flambeau.h"
 #include "tensor/tensor.h"
 
 namespace flambeau::ops {
@@ -25,15 +25,21 @@ Tensor mul_out(const Tensor& input, const Tensor& other, const Tensor& out);
 Tensor scalar_f64(double value);
 Tensor scalar_i64(int64_t value);
 Tensor scalar_bool(bool value);
-Tensor empty(DimsView size, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad = false);
-Tensor zeros(DimsView size, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad = false);
-Tensor ones(DimsView size, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad = false);
-Tensor full(DimsView size, const Tensor& fill_value, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad = false);
-Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad = false);
+Tensor empty(DimsView size, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad
+    = false);
+Tensor zeros(DimsView size, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad
+    = false);
+Tensor ones(DimsView size, Dtype dtype = Dtype::none, Device device = Device{}, bool requires_grad =
+    false);
+Tensor full(DimsView size, const Tensor& fill_value, Dtype dtype = Dtype::none, Device device =
+    Device{}, bool requires_grad = false);
+Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype dtype = Dtype::none,
+    Device device = Device{}, bool requires_grad = false);
 Tensor fill_(const Tensor& input, const Tensor& value);
 Tensor zero_(const Tensor& input);
 Tensor copy_(const Tensor& input, const Tensor& src, bool non_blocking = false);
-Tensor to(const Tensor& input, Device device = Device{}, Dtype dtype = Dtype::none, bool non_blocking = false, bool copy = false);
+Tensor to(const Tensor& input, Device device = Device{}, Dtype dtype = Dtype::none, bool
+    non_blocking = false, bool copy = false);
 Tensor resize_(const Tensor& input, DimsView size);
 Tensor matmul(const Tensor& input, const Tensor& other);
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out);
@@ -48,12 +54,18 @@ Tensor dot(const Tensor& input, const Tensor& tensor);
 Tensor dot_out(const Tensor& input, const Tensor& tensor, const Tensor& out);
 Tensor outer(const Tensor& input, const Tensor& vec2);
 Tensor outer_out(const Tensor& input, const Tensor& vec2, const Tensor& out);
-Tensor addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta = 1, double alpha = 1);
-Tensor addmm_(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta = 1, double alpha = 1);
-Tensor addmm_out(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta, double alpha, const Tensor& out);
-Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1, double alpha = 1);
-Tensor baddbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1, double alpha = 1);
-Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta, double alpha, const Tensor& out);
+Tensor addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta = 1, double
+    alpha = 1);
+Tensor addmm_(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta = 1, double
+    alpha = 1);
+Tensor addmm_out(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta, double
+    alpha, const Tensor& out);
+Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1,
+    double alpha = 1);
+Tensor baddbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1,
+    double alpha = 1);
+Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
+    double alpha, const Tensor& out);
 Tensor sum(const Tensor& input, DimsView dim = {}, bool keepdim = false, Dtype dtype = Dtype::none);
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out);
 Tensor max(const Tensor& input);
@@ -65,7 +77,8 @@ Tensor permute(const Tensor& input, DimsView dims);
 Tensor transpose(const Tensor& input, int64_t dim0, int64_t dim1);
 Tensor t(const Tensor& input);
 Tensor expand(const Tensor& input, DimsView size);
-Tensor slice(const Tensor& input, int64_t dim = 0, int64_t start = 0, int64_t end = 9223372036854775807, int64_t step = 1);
+Tensor slice(const Tensor& input, int64_t dim = 0, int64_t start = 0, int64_t end =
+    9223372036854775807, int64_t step = 1);
 Tensor select(const Tensor& input, int64_t dim, int64_t index);
 Tensor narrow(const Tensor& input, int64_t dim, int64_t start, int64_t length);
 Tensor squeeze(const Tensor& input, DimsView dim = {});

@@ -1,0 +1,142 @@
+// The thread's error record. It keeps the first failure; recording one never throws, not even without
+// memory: then a record made at start stands in.
+#include "capi/error.h"
+
+#include <new>
+
+#include "capi/callback.h"
+#include "capi/guard.h"
+
+flam_error::~flam_error() {
+  if (drop) drop(payload);
+}
+
+namespace flambeau::capi {
+
+namespace {
+
+flam_error* out_of_memory_record() {
+  static flam_error* record = [] {
+    auto* e = new flam_error;
+    e->code = Code::out_of_host_memory;
+    e->message = "out of host memory";
+    return e;
+  }();
+  return record;
+}
+[[maybe_unused]] const flam_error* const made_at_start = out_of_memory_record();
+
+// Releases the pending record when its thread ends.
+struct ThreadEnd {
+  bool armed = false;
+  ~ThreadEnd() { error_clear(); }
+};
+
+void keep_first(flam_error* e) {
+  if (t_error) {
+    e->release();
+    return;
+  }
+  thread_local ThreadEnd at_end;
+  at_end.armed = true;
+  t_error = e;
+}
+
+flam_error* make_record(Code code, std::string message) {
+  auto* e = new flam_error;
+  e->code = code;
+  e->message = std::move(message);
+  return e;
+}
+
+void record(const char* function) {
+  try {
+    throw;
+  } catch (Error& error) {
+    flam_error* e = make_record(error.code, error.what());
+    e->payload = std::exchange(error.payload, nullptr);
+    e->drop = std::exchange(error.drop_payload, nullptr);
+    keep_first(e);
+  } catch (const std::bad_alloc&) {
+    keep_first(make_record(Code::out_of_host_memory, cat_text("out of host memory in ", function)));
+  } catch (const std::exception& other) {
+    keep_first(make_record(Code::internal, cat_text(function, ": internal error: ", other.what())));
+  } catch (...) {
+    keep_first(make_record(Code::internal, cat_text(function, ": internal error of unknown type")));
+  }
+}
+
+}  // namespace
+
+flam_status pending_code() noexcept { return t_error ? flam_status(t_error->code) : FLAM_OK; }
+
+flam_status record_exception(const char* function) noexcept {
+  try {
+    record(function);
+  } catch (...) {
+    out_of_memory_record()->retain();
+    if (!t_error) t_error = out_of_memory_record();
+  }
+  return pending_code();
+}
+
+flam_status null_operand(const char* function, const char* argument) noexcept {
+  if (t_error) return pending_code();
+  try {
+    fail(Code::invalid_argument, function, ": ", argument, " is NULL");
+  } catch (...) {
+    return record_exception(function);
+  }
+}
+
+void throw_callback_error(const char* what, flam_status status) {
+  if (!t_error) {
+    fail(Code::callback, what, " failed with status ", status, " and recorded no error with flam_error_set");
+  }
+  flam_error* e = std::exchange(t_error, nullptr);
+  Error error(e->code, e->message);
+  error.payload = std::exchange(e->payload, nullptr);
+  error.drop_payload = std::exchange(e->drop, nullptr);
+  e->release();
+  throw error;
+}
+
+// ---- targets ---------------------------------------------------------------------------------------------
+
+uint32_t version() { return FLAM_VERSION_MAJOR << 16 | FLAM_VERSION_MINOR << 8 | FLAM_VERSION_PATCH; }
+
+void version_require(int32_t major, int32_t minor) {
+  check(major == FLAM_VERSION_MAJOR && minor <= FLAM_VERSION_MINOR, Code::abi_version,
+        "the program was built for flambeau ", major, ".", minor, ", the loaded library is ",
+        FLAM_VERSION_MAJOR, ".", FLAM_VERSION_MINOR, ".", FLAM_VERSION_PATCH,
+        ": load a library of major version ", major, " that is at least ", major, ".", minor);
+}
+
+int32_t error_code() { return pending_code(); }
+const char* error_message() { return t_error ? t_error->message.c_str() : ""; }
+
+void error_clear() {
+  if (t_error) std::exchange(t_error, nullptr)->release();
+}
+
+Ref<flam_error> error_take() { return Ref<flam_error>::adopt(std::exchange(t_error, nullptr)); }
+
+void error_restore(flam_error* error) {
+  if (!error) return;
+  if (tracking_handles || t_frame) forget_handle(error);
+  keep_first(error);
+}
+
+void error_set(std::string_view message, void* payload, void (*drop)(void*)) {
+  error_clear();
+  flam_error* e = make_record(Code::callback, std::string(message));
+  e->payload = payload;
+  e->drop = drop;
+  keep_first(e);
+}
+
+void* error_payload() { return t_error ? t_error->payload : nullptr; }
+int32_t error_code_of(const flam_error* error) { return int32_t(error->code); }
+const char* error_message_of(const flam_error* error) { return error->message.c_str(); }
+
+}  // namespace flambeau::capi
