@@ -130,7 +130,7 @@ class Reader:
         params, keyword = [], False
         for i, p in enumerate(raw):
             marks = _annotations(p)
-            type_name = re.sub(r"\s*\*", " *", p.type.spelling).replace("* *", "**").replace("  ", " ")
+            type_name = _spelling(p.type)
             kind, enum = _kind(type_name, p.spelling, enums, self.structs)
             counted = i + 1 < len(raw) and raw[i + 1].spelling == f"n_{p.spelling}"
             if counted and kind == "pointer":
@@ -151,7 +151,7 @@ class Reader:
         self.functions.append(f)
 
     def _result(self, c, notes) -> dict:
-        type_name = re.sub(r"\s*\*", " *", c.result_type.spelling)
+        type_name = _spelling(c.result_type)
         bare = pointee(type_name)
         if type_name == "flam_status":
             kind = "status"
@@ -164,6 +164,13 @@ class Reader:
         else:
             kind = "value"
         return {"kind": kind, "type": type_name}
+
+
+def _spelling(c_type) -> str:
+    """A type as the project writes it: `const flam_tensor *`, `flam_tensor **`."""
+    if "(*)" in c_type.spelling:
+        return c_type.spelling
+    return re.sub(r"\s*\*", " *", c_type.spelling).replace("* *", "**")
 
 
 def _builtin_headers() -> str:

@@ -9,12 +9,15 @@
 #include "flambeau/binary.h"
 #include "flambeau/creation.h"
 #include "flambeau/derived.h"
+#include "flambeau/device.h"
 #include "flambeau/error.h"
 #include "flambeau/matmul.h"
+#include "flambeau/memory.h"
 #include "flambeau/module.h"
 #include "flambeau/reduce.h"
 #include "flambeau/shape.h"
 #include "flambeau/state.h"
+#include "flambeau/stream.h"
 #include "flambeau/tensor.h"
 
 #endif

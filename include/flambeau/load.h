@@ -74,6 +74,29 @@ struct flam_api_table {
   flam_tensor *(*copy_)(flam_tensor *, const flam_tensor *, flam_bool);
   flam_tensor *(*to)(const flam_tensor *, flam_device, flam_dtype, flam_bool, flam_bool);
   flam_tensor *(*resize_)(flam_tensor *, const int64_t *, size_t);
+  flam_status (*device_parse)(const char *, flam_device *);
+  flam_device (*device_make)(flam_device_type, int32_t);
+  flam_device_type (*device_type_of)(flam_device);
+  int32_t (*device_index_of)(flam_device);
+  const char *(*device_name)(flam_device);
+  int32_t (*device_count)(flam_device_type);
+  flam_bool (*device_is_available)(flam_device_type);
+  const char *(*device_unavailable_reason)(flam_device_type);
+  const char *(*cuda_unavailable_reason)(void);
+  const char *(*device_model)(flam_device);
+  int64_t (*device_total_memory)(flam_device);
+  int32_t (*device_multiprocessors)(flam_device);
+  flam_status (*device_capability)(flam_device, int32_t *, int32_t *);
+  flam_status (*device_memory_info)(flam_device, int64_t *, int64_t *);
+  flam_bool (*device_can_access_peer)(flam_device, flam_device);
+  flam_device (*device_current)(flam_device_type);
+  flam_status (*device_set_current)(flam_device);
+  flam_status (*device_push)(flam_device, flam_scope *);
+  flam_status (*device_synchronize)(flam_device);
+  int32_t (*get_num_threads)(void);
+  flam_status (*set_num_threads)(int32_t);
+  flam_status (*library_directory_add)(const char *);
+  const char *(*library_report)(void);
   uint32_t (*version)(void);
   flam_status (*version_require)(int32_t, int32_t);
   int32_t (*error_code)(void);
@@ -81,7 +104,7 @@ struct flam_api_table {
   void (*error_clear)(void);
   flam_error *(*error_take)(void);
   void (*error_restore)(flam_error *);
-  void (*error_set)(const char *, void *, void ( *)(void *));
+  void (*error_set)(const char *, void *, void (*)(void *));
   void *(*error_payload)(void);
   int32_t (*error_code_of)(const flam_error *);
   const char *(*error_message_of)(const flam_error *);
@@ -114,6 +137,22 @@ struct flam_api_table {
   flam_tensor *(*baddbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
   flam_tensor *(*baddbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
       double, flam_tensor *);
+  int64_t (*memory_allocated)(flam_device);
+  int64_t (*memory_max_allocated)(flam_device);
+  int64_t (*memory_reserved)(flam_device);
+  int64_t (*memory_max_reserved)(flam_device);
+  flam_status (*memory_stat)(flam_device, const char *, int64_t *);
+  const char *(*memory_stats)(flam_device);
+  const char *(*memory_pinned_stats)(void);
+  flam_status (*memory_reset_peak_stats)(flam_device);
+  flam_status (*memory_reset_accumulated_stats)(flam_device);
+  flam_status (*memory_empty_cache)(flam_device);
+  flam_status (*memory_empty_pinned_cache)(void);
+  flam_status (*memory_set_fraction)(double, flam_device);
+  double (*memory_fraction)(flam_device);
+  const char *(*memory_summary)(flam_device, flam_bool);
+  const char *(*memory_snapshot)(void);
+  flam_status (*memory_record_history)(size_t);
   flam_module *(*module_new)(const char *, const flam_module_vtable *, void *);
   void (*module_retain)(flam_module *);
   void (*module_release)(flam_module *);
@@ -173,6 +212,30 @@ struct flam_api_table {
   flam_tensor *(*state_tensor)(const flam_state *, size_t);
   void (*state_retain)(flam_state *);
   void (*state_release)(flam_state *);
+  flam_stream *(*stream_new)(flam_device, int32_t);
+  flam_stream *(*stream_current)(flam_device);
+  flam_stream *(*stream_default)(flam_device);
+  flam_stream *(*stream_from_native)(flam_device, void *);
+  void (*stream_retain)(flam_stream *);
+  void (*stream_release)(flam_stream *);
+  flam_device (*stream_device)(const flam_stream *);
+  int64_t (*stream_id)(const flam_stream *);
+  int32_t (*stream_priority)(const flam_stream *);
+  void *(*stream_native)(const flam_stream *);
+  flam_status (*stream_set_current)(const flam_stream *);
+  flam_status (*stream_push)(const flam_stream *, flam_scope *);
+  flam_status (*stream_query)(const flam_stream *, flam_bool *);
+  flam_status (*stream_synchronize)(const flam_stream *);
+  flam_status (*stream_wait_stream)(const flam_stream *, const flam_stream *);
+  flam_event *(*event_new)(flam_device, flam_bool);
+  void (*event_retain)(flam_event *);
+  void (*event_release)(flam_event *);
+  flam_device (*event_device)(const flam_event *);
+  flam_status (*event_record)(flam_event *, const flam_stream *);
+  flam_status (*event_wait)(const flam_event *, const flam_stream *);
+  flam_status (*event_query)(const flam_event *, flam_bool *);
+  flam_status (*event_synchronize)(const flam_event *);
+  flam_status (*event_elapsed)(const flam_event *, const flam_event *, double *);
   flam_tensor *(*tensor_retain)(const flam_tensor *);
   void (*tensor_release)(flam_tensor *);
   size_t (*tensor_list_size)(const flam_tensor_list *);
@@ -203,7 +266,7 @@ struct flam_api_table {
   flam_tensor *(*tensor_from_data)(const void *, const int64_t *, size_t, flam_dtype, flam_device,
       flam_bool);
   flam_tensor *(*tensor_from_blob)(void *, const int64_t *, size_t, const int64_t *, size_t,
-      flam_dtype, flam_device, void ( *)(void *), void *);
+      flam_dtype, flam_device, void (*)(void *), void *);
   flam_status (*tensor_to_host)(const flam_tensor *, void *, size_t);
   flam_status (*tensor_item_f64)(const flam_tensor *, double *);
   flam_status (*tensor_item_i64)(const flam_tensor *, int64_t *);
@@ -305,6 +368,29 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(copy_);
   FLAM_LOAD_(to);
   FLAM_LOAD_(resize_);
+  FLAM_LOAD_(device_parse);
+  FLAM_LOAD_(device_make);
+  FLAM_LOAD_(device_type_of);
+  FLAM_LOAD_(device_index_of);
+  FLAM_LOAD_(device_name);
+  FLAM_LOAD_(device_count);
+  FLAM_LOAD_(device_is_available);
+  FLAM_LOAD_(device_unavailable_reason);
+  FLAM_LOAD_(cuda_unavailable_reason);
+  FLAM_LOAD_(device_model);
+  FLAM_LOAD_(device_total_memory);
+  FLAM_LOAD_(device_multiprocessors);
+  FLAM_LOAD_(device_capability);
+  FLAM_LOAD_(device_memory_info);
+  FLAM_LOAD_(device_can_access_peer);
+  FLAM_LOAD_(device_current);
+  FLAM_LOAD_(device_set_current);
+  FLAM_LOAD_(device_push);
+  FLAM_LOAD_(device_synchronize);
+  FLAM_LOAD_(get_num_threads);
+  FLAM_LOAD_(set_num_threads);
+  FLAM_LOAD_(library_directory_add);
+  FLAM_LOAD_(library_report);
   FLAM_LOAD_(version);
   FLAM_LOAD_(version_require);
   FLAM_LOAD_(error_code);
@@ -341,6 +427,22 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(baddbmm);
   FLAM_LOAD_(baddbmm_);
   FLAM_LOAD_(baddbmm_out);
+  FLAM_LOAD_(memory_allocated);
+  FLAM_LOAD_(memory_max_allocated);
+  FLAM_LOAD_(memory_reserved);
+  FLAM_LOAD_(memory_max_reserved);
+  FLAM_LOAD_(memory_stat);
+  FLAM_LOAD_(memory_stats);
+  FLAM_LOAD_(memory_pinned_stats);
+  FLAM_LOAD_(memory_reset_peak_stats);
+  FLAM_LOAD_(memory_reset_accumulated_stats);
+  FLAM_LOAD_(memory_empty_cache);
+  FLAM_LOAD_(memory_empty_pinned_cache);
+  FLAM_LOAD_(memory_set_fraction);
+  FLAM_LOAD_(memory_fraction);
+  FLAM_LOAD_(memory_summary);
+  FLAM_LOAD_(memory_snapshot);
+  FLAM_LOAD_(memory_record_history);
   FLAM_LOAD_(module_new);
   FLAM_LOAD_(module_retain);
   FLAM_LOAD_(module_release);
@@ -397,6 +499,30 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(state_tensor);
   FLAM_LOAD_(state_retain);
   FLAM_LOAD_(state_release);
+  FLAM_LOAD_(stream_new);
+  FLAM_LOAD_(stream_current);
+  FLAM_LOAD_(stream_default);
+  FLAM_LOAD_(stream_from_native);
+  FLAM_LOAD_(stream_retain);
+  FLAM_LOAD_(stream_release);
+  FLAM_LOAD_(stream_device);
+  FLAM_LOAD_(stream_id);
+  FLAM_LOAD_(stream_priority);
+  FLAM_LOAD_(stream_native);
+  FLAM_LOAD_(stream_set_current);
+  FLAM_LOAD_(stream_push);
+  FLAM_LOAD_(stream_query);
+  FLAM_LOAD_(stream_synchronize);
+  FLAM_LOAD_(stream_wait_stream);
+  FLAM_LOAD_(event_new);
+  FLAM_LOAD_(event_retain);
+  FLAM_LOAD_(event_release);
+  FLAM_LOAD_(event_device);
+  FLAM_LOAD_(event_record);
+  FLAM_LOAD_(event_wait);
+  FLAM_LOAD_(event_query);
+  FLAM_LOAD_(event_synchronize);
+  FLAM_LOAD_(event_elapsed);
   FLAM_LOAD_(tensor_retain);
   FLAM_LOAD_(tensor_release);
   FLAM_LOAD_(tensor_list_size);
@@ -507,6 +633,29 @@ const char *flam_load(const char *path) {
 #define flam_copy_ (flam_api.copy_)
 #define flam_to (flam_api.to)
 #define flam_resize_ (flam_api.resize_)
+#define flam_device_parse (flam_api.device_parse)
+#define flam_device_make (flam_api.device_make)
+#define flam_device_type_of (flam_api.device_type_of)
+#define flam_device_index_of (flam_api.device_index_of)
+#define flam_device_name (flam_api.device_name)
+#define flam_device_count (flam_api.device_count)
+#define flam_device_is_available (flam_api.device_is_available)
+#define flam_device_unavailable_reason (flam_api.device_unavailable_reason)
+#define flam_cuda_unavailable_reason (flam_api.cuda_unavailable_reason)
+#define flam_device_model (flam_api.device_model)
+#define flam_device_total_memory (flam_api.device_total_memory)
+#define flam_device_multiprocessors (flam_api.device_multiprocessors)
+#define flam_device_capability (flam_api.device_capability)
+#define flam_device_memory_info (flam_api.device_memory_info)
+#define flam_device_can_access_peer (flam_api.device_can_access_peer)
+#define flam_device_current (flam_api.device_current)
+#define flam_device_set_current (flam_api.device_set_current)
+#define flam_device_push (flam_api.device_push)
+#define flam_device_synchronize (flam_api.device_synchronize)
+#define flam_get_num_threads (flam_api.get_num_threads)
+#define flam_set_num_threads (flam_api.set_num_threads)
+#define flam_library_directory_add (flam_api.library_directory_add)
+#define flam_library_report (flam_api.library_report)
 #define flam_version (flam_api.version)
 #define flam_version_require (flam_api.version_require)
 #define flam_error_code (flam_api.error_code)
@@ -543,6 +692,22 @@ const char *flam_load(const char *path) {
 #define flam_baddbmm (flam_api.baddbmm)
 #define flam_baddbmm_ (flam_api.baddbmm_)
 #define flam_baddbmm_out (flam_api.baddbmm_out)
+#define flam_memory_allocated (flam_api.memory_allocated)
+#define flam_memory_max_allocated (flam_api.memory_max_allocated)
+#define flam_memory_reserved (flam_api.memory_reserved)
+#define flam_memory_max_reserved (flam_api.memory_max_reserved)
+#define flam_memory_stat (flam_api.memory_stat)
+#define flam_memory_stats (flam_api.memory_stats)
+#define flam_memory_pinned_stats (flam_api.memory_pinned_stats)
+#define flam_memory_reset_peak_stats (flam_api.memory_reset_peak_stats)
+#define flam_memory_reset_accumulated_stats (flam_api.memory_reset_accumulated_stats)
+#define flam_memory_empty_cache (flam_api.memory_empty_cache)
+#define flam_memory_empty_pinned_cache (flam_api.memory_empty_pinned_cache)
+#define flam_memory_set_fraction (flam_api.memory_set_fraction)
+#define flam_memory_fraction (flam_api.memory_fraction)
+#define flam_memory_summary (flam_api.memory_summary)
+#define flam_memory_snapshot (flam_api.memory_snapshot)
+#define flam_memory_record_history (flam_api.memory_record_history)
 #define flam_module_new (flam_api.module_new)
 #define flam_module_retain (flam_api.module_retain)
 #define flam_module_release (flam_api.module_release)
@@ -599,6 +764,30 @@ const char *flam_load(const char *path) {
 #define flam_state_tensor (flam_api.state_tensor)
 #define flam_state_retain (flam_api.state_retain)
 #define flam_state_release (flam_api.state_release)
+#define flam_stream_new (flam_api.stream_new)
+#define flam_stream_current (flam_api.stream_current)
+#define flam_stream_default (flam_api.stream_default)
+#define flam_stream_from_native (flam_api.stream_from_native)
+#define flam_stream_retain (flam_api.stream_retain)
+#define flam_stream_release (flam_api.stream_release)
+#define flam_stream_device (flam_api.stream_device)
+#define flam_stream_id (flam_api.stream_id)
+#define flam_stream_priority (flam_api.stream_priority)
+#define flam_stream_native (flam_api.stream_native)
+#define flam_stream_set_current (flam_api.stream_set_current)
+#define flam_stream_push (flam_api.stream_push)
+#define flam_stream_query (flam_api.stream_query)
+#define flam_stream_synchronize (flam_api.stream_synchronize)
+#define flam_stream_wait_stream (flam_api.stream_wait_stream)
+#define flam_event_new (flam_api.event_new)
+#define flam_event_retain (flam_api.event_retain)
+#define flam_event_release (flam_api.event_release)
+#define flam_event_device (flam_api.event_device)
+#define flam_event_record (flam_api.event_record)
+#define flam_event_wait (flam_api.event_wait)
+#define flam_event_query (flam_api.event_query)
+#define flam_event_synchronize (flam_api.event_synchronize)
+#define flam_event_elapsed (flam_api.event_elapsed)
 #define flam_tensor_retain (flam_api.tensor_retain)
 #define flam_tensor_release (flam_api.tensor_release)
 #define flam_tensor_list_size (flam_api.tensor_list_size)

@@ -1,10 +1,10 @@
 // The thread's error record. It keeps the first failure; recording one never throws, not even without
 // memory: then a record made at start stands in.
-#include "capi/error.h"
 
 #include <new>
 
 #include "capi/callback.h"
+#include "capi/gen/targets.h"
 #include "capi/guard.h"
 
 flam_error::~flam_error() {

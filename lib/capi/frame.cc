@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capi/error.h"
+#include "capi/gen/targets.h"
 #include "capi/guard.h"
-#include "capi/scope.h"
+#include "capi/scope_stack.h"
 
 namespace flambeau::capi {
 

@@ -1,10 +1,10 @@
 // Modules at the ABI: the tree of lib/nn, modules whose forward is a callback, and hooks.
-#include "capi/module.h"
 
 #include <atomic>
 
 #include "base/error.h"
 #include "capi/callback.h"
+#include "capi/gen/targets.h"
 
 namespace flambeau::capi {
 

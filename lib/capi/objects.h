@@ -4,12 +4,15 @@
 #include <vector>
 
 #include "base/ref.h"
+#include "capi/error.h"
 #include "device/event.h"
 #include "flambeau/autograd.h"
 #include "flambeau/common.h"
 #include "flambeau/tensor.h"
 #include "graph/node.h"
 #include "graph/saved.h"
+#include "nn/module.h"
+#include "tensor/state.h"
 
 struct flam_tensor_list : flambeau::RefCounted {
   explicit flam_tensor_list(std::vector<flambeau::Tensor> t) : tensors(std::move(t)) {}

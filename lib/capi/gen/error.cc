@@ -36,7 +36,7 @@ void flam_error_restore(flam_error *error) {
   guard_value([&] { flambeau::capi::error_restore(error); });
 }
 
-void flam_error_set(const char *message, void *payload, void ( *)(void *) drop) {
+void flam_error_set(const char *message, void *payload, void (*drop)(void *)) {
   if (!message) return;
   guard_value([&] { flambeau::capi::error_set(as_text(message), payload, drop); });
 }

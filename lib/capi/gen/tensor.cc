@@ -149,7 +149,7 @@ flam_tensor *flam_tensor_from_data(const void *data, const int64_t *size, size_t
 }
 
 flam_tensor *flam_tensor_from_blob(void *data, const int64_t *size, size_t n_size, const int64_t
-    *stride, size_t n_stride, flam_dtype dtype, flam_device device, void ( *)(void *) drop, void
+    *stride, size_t n_stride, flam_dtype dtype, flam_device device, void (*drop)(void *), void
     *user) {
   return guard_handle("flam_tensor_from_blob", [&] { return flambeau::capi::tensor_from_blob(data, std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), static_cast<Dtype>(dtype), Device::from_code(device), drop, user); });
 }
