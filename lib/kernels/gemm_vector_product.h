@@ -99,7 +99,7 @@ void row_product(int64_t n, int64_t k, const MatrixSource<T>& a, const MatrixSou
         for (; i < end; ++i) {
           const int64_t first = i * strip, count = std::min(strip, n - first);
           for (int64_t j = 0; j < strip; ++j) {
-            sums[j] = t.init && j < count ? t.init[t.init_column ? 0 : first + j] : C(0);
+            sums[j] = t.init[t.init_column ? 0 : first + j];
           }
           int64_t p = 0;
           auto rows_from = [&](int64_t at) { return b.data + at * b.depth + first; };
