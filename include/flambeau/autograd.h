@@ -44,7 +44,7 @@ typedef struct flam_function {
    * FLAM_ERROR_CALLBACK. */
   flam_status (*backward)(void *user, const flam_tensor *const *grads, size_t n_grads,
                           flam_tensor **out_grads, size_t n_out_grads);
-  void (*release_saved)(void *user); /* backward will not be called again; may be NULL */
+  void (*release_saved)(void *user); /* saved values may go: a later backward fails; may be NULL */
   void (*drop)(void *user);          /* called exactly once, also where recording fails; may be NULL */
 } flam_function;
 
@@ -55,7 +55,7 @@ typedef struct flam_function {
  * - `tensors`: where to start; each requires grad.
  * - `grad_tensors`: their gradients, in their shapes; a NULL entry stands for 1 and needs one element;
  *   default: all NULL.
- * - `retain_graph`: whether saved values stay for another pass; default: as `create_graph`.
+ * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default false.
  * - `create_graph`: whether the gradients can be differentiated themselves; default false.
  * - `inputs`: the only leaves to accumulate into; default: all.
  * - returns: `FLAM_OK`.
@@ -73,7 +73,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_backward(
  * - `outputs`: where to start; each requires grad.
  * - `inputs`: what to differentiate by; each requires grad.
  * - `grad_outputs`: gradients of `outputs`; a NULL entry stands for 1 and needs one element; default: all NULL.
- * - `retain_graph`: whether saved values stay for another pass; default: as `create_graph`.
+ * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default false.
  * - `create_graph`: whether the gradients can be differentiated themselves; default false.
  * - `allow_unused`: whether an input that `outputs` do not depend on gives a missing entry instead of an
  *   error; default false.

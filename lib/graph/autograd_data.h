@@ -17,6 +17,8 @@ struct AutogradData : Pooled {
   SmallVector<Ref<Hook>, 1> accumulated_hooks;  // run after a leaf's gradient was accumulated
   TensorImpl* self = nullptr;
 
+  // Makes the tensor output `nr` of another node, or of none; a retained gradient is asked of that one.
+  void move_to(Ref<Node> node, uint32_t nr);
   ~AutogradData();
 };
 

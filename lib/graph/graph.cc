@@ -10,14 +10,18 @@ ViewNode make_view_node = nullptr;
 
 void destroy(AutogradData* d) noexcept { delete d; }
 
-AutogradData::~AutogradData() {
-  if (!retains_grad || !grad_fn) return;
-  for (size_t i = 0; i < grad_fn->retained.size(); ++i) {
-    if (grad_fn->retained[i].tensor == self) {
-      grad_fn->retained.erase(i);
-      break;
-    }
+AutogradData::~AutogradData() { move_to(nullptr, 0); }
+
+void AutogradData::move_to(Ref<Node> node, uint32_t nr) {
+  if (retains_grad && grad_fn) {
+    auto& retained = grad_fn->retained;
+    size_t i = 0;
+    while (i < retained.size() && retained[i].tensor != self) ++i;
+    if (i < retained.size()) retained.erase(i);
   }
+  if (retains_grad && node) node->retained.push_back({nr, self});
+  grad_fn = std::move(node);
+  output_nr = nr;
 }
 
 AutogradData& autograd_data(const Tensor& t) {
@@ -40,8 +44,7 @@ const Ref<Node>& grad_fn(const Tensor& t) {
     if (version != 0 && base.impl()->autograd->grad_fn) {
       Ref<Node> node = make_view_node(t);
       d = &autograd_data(t);
-      d->grad_fn = std::move(node);
-      d->output_nr = 0;
+      d->move_to(std::move(node), 0);
       d->fresh_at = version;
     }
   }
@@ -59,11 +62,11 @@ Edge gradient_edge(const Tensor& t) {
 
 void set_history(const Tensor& t, Ref<Node> node) {
   AutogradData& d = autograd_data(t);
-  d.output_nr = uint32_t(node->outputs.size());
+  const uint32_t nr = uint32_t(node->outputs.size());
   d.fresh_at = t.storage()->version();
   d.requires_grad = false;
   node->outputs.push_back({Dims(t.sizes()), t.dtype(), t.device()});
-  d.grad_fn = std::move(node);
+  d.move_to(std::move(node), nr);
 }
 
 // ---- nodes -----------------------------------------------------------------------------------------------
@@ -98,8 +101,9 @@ void fail_freed(const char* op) {
 
 // ---- saved tensors ---------------------------------------------------------------------------------------
 
-Saved Saved::output(const Tensor& y) {
+Saved Saved::output(const Tensor& y, uint32_t nr) {
   Saved s(alias(y), y.storage()->version());
+  s.output_nr_ = nr;
   s.is_output_ = true;
   return s;
 }

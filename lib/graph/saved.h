@@ -10,7 +10,7 @@ class Saved {
  public:
   Saved() = default;
   Saved(const Tensor& t, uint32_t version) : tensor_(t), version_(version) {}
-  static Saved output(const Tensor& y);
+  static Saved output(const Tensor& y, uint32_t nr = 0);  // nr: which of its op's results
 
   bool defined() const { return tensor_.defined(); }
   Tensor get() const;

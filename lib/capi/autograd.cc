@@ -1,0 +1,196 @@
+// The backward pass, modes, hooks and nodes behind handles.
+#include "capi/autograd.h"
+
+#include "base/error.h"
+#include "capi/callback.h"
+#include "capi/scope_stack.h"
+#include "engine/backward.h"
+#include "graph/autograd_data.h"
+#include "graph/mode.h"
+
+namespace flambeau {
+
+// A hook of the program. Removing it drops the program's data at once, or after the call that is running.
+class CallbackHook final : public Hook {
+ public:
+  explicit CallbackHook(const flam_hook_callback* given)
+      : table_(capi::sized_copy(given, given->user, "flam_hook_callback")),
+        owner_(std::in_place, table_.user, table_.drop) {}
+
+  Tensor call(const Tensor& grad) override {
+    if (removed_) return {};
+    const Running running(*this);
+    return capi::call_back(
+        "a hook", [&](flam_tensor** out) { return table_.call(table_.user, capi::handle(grad), out); },
+        capi::Result::optional);
+  }
+
+  void remove() {
+    removed_ = true;
+    if (!running_) owner_.reset();
+  }
+  bool callable() const { return table_.call != nullptr; }
+
+ private:
+  struct Running {
+    explicit Running(CallbackHook& h) : hook(h) { ++hook.running_; }
+    ~Running() {
+      if (--hook.running_ == 0 && hook.removed_) hook.owner_.reset();
+    }
+    CallbackHook& hook;
+  };
+
+  flam_hook_callback table_;
+  std::optional<capi::Callback> owner_;
+  int running_ = 0;
+  bool removed_ = false;
+};
+
+}  // namespace flambeau
+
+struct flam_hook : flambeau::RefCounted {
+  explicit flam_hook(flambeau::Ref<flambeau::CallbackHook> h) : hook(std::move(h)) {}
+  flambeau::Ref<flambeau::CallbackHook> hook;
+};
+
+namespace flambeau::capi {
+
+void backward(TensorsView tensors, TensorsView grads, bool retain_graph, bool create_graph,
+              TensorsView inputs) {
+  flambeau::backward(tensors, grads, retain_graph || create_graph, create_graph, inputs);
+}
+
+Ref<flam_tensor_list> grad(TensorsView outputs, TensorsView inputs, TensorsView grad_outputs,
+                           bool retain_graph, bool create_graph, bool allow_unused) {
+  const Tensors found = gradients(outputs, grad_outputs, inputs, retain_graph || create_graph, create_graph,
+                                  allow_unused);
+  return make_list({found.begin(), found.end()});
+}
+
+// ---- modes -----------------------------------------------------------------------------------------------
+
+flam_scope grad_mode_push(bool enabled) {
+  const flam_scope scope = push_scope([before = modes.grad] { modes.grad = before; });
+  modes.grad = enabled;
+  return scope;
+}
+
+flam_scope inference_mode_push(bool enabled) {
+  const flam_scope scope = push_scope([grad = modes.grad, inference = modes.inference] {
+    modes.grad = grad;
+    modes.inference = inference;
+  });
+  modes.grad = !enabled;
+  modes.inference = enabled;
+  return scope;
+}
+
+void scope_pop(flam_scope scope) { pop_scope(scope); }
+bool grad_enabled() { return modes.grad; }
+void set_grad_enabled(bool enabled) { modes.grad = enabled; }
+bool inference_enabled() { return modes.inference; }
+
+// ---- tensors in the graph --------------------------------------------------------------------------------
+
+void tensor_retain_grad(const Tensor& t) {
+  check(requires_grad(t), Code::autograd, "can't retain_grad on Tensor that has requires_grad=False: ",
+        describe(t));
+  const Ref<Node> node = grad_fn(t);
+  AutogradData& d = autograd_data(t);
+  if (!node || d.retains_grad) return;
+  d.retains_grad = true;
+  node->retained.push_back({d.output_nr, t.impl()});
+}
+
+bool tensor_retains_grad(const Tensor& t) {
+  const AutogradData* d = t.impl()->autograd.get();
+  return d && d->retains_grad && !is_leaf(t);
+}
+
+void tensor_detach_(const Tensor& t) {
+  check(!t.base() || !requires_grad(t.base()), Code::autograd,
+        "Can't detach views in-place. Use detach() instead.");
+  AutogradData* d = t.impl()->autograd.get();
+  if (!d) return;
+  d->move_to(nullptr, 0);
+  d->requires_grad = d->retains_grad = false;
+}
+
+int64_t tensor_output_nr(const Tensor& t) { return grad_fn(t) ? autograd_data(t).output_nr : 0; }
+
+Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* callback) {
+  auto hook = make_ref<CallbackHook>(callback);
+  check(hook->callable(), Code::invalid_argument, "register_hook: the hook has no function");
+  check(requires_grad(t), Code::autograd, "cannot register a hook on a tensor that doesn't require gradient: ",
+        describe(t));
+  if (const Ref<Node> node = grad_fn(t)) {
+    node->hooks.push_back({hook, autograd_data(t).output_nr});
+  } else {
+    autograd_data(t).hooks.push_back(hook);
+  }
+  return make_ref<flam_hook>(std::move(hook));
+}
+
+Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
+                                                         const flam_hook_callback* callback) {
+  auto hook = make_ref<CallbackHook>(callback);
+  check(hook->callable(), Code::invalid_argument, "register_post_accumulate_grad_hook: no function");
+  check(requires_grad(t), Code::autograd, "cannot register a hook on a tensor that doesn't require gradient: ",
+        describe(t));
+  check(is_leaf(t), Code::autograd, "post accumulate grad hooks cannot be registered on non-leaf tensors: ",
+        describe(t));
+  autograd_data(t).accumulated_hooks.push_back(hook);
+  return make_ref<flam_hook>(std::move(hook));
+}
+
+void hook_remove(flam_hook* hook) { hook->hook->remove(); }
+
+void hook_release(flam_hook* hook) {
+  if (hook) hook->release();
+}
+
+// ---- nodes -----------------------------------------------------------------------------------------------
+
+Ref<flam_node> tensor_grad_fn(const Tensor& t) {
+  const Ref<Node>& node = grad_fn(t);
+  return node ? make_ref<flam_node>(Edge{node, {}, 0}) : nullptr;
+}
+
+const char* node_name(const flam_node* n) {
+  return n->edge.node ? n->edge.node->name() : "AccumulateGrad";
+}
+
+uint64_t node_id(const flam_node* n) { return reinterpret_cast<uintptr_t>(n->edge.key()); }
+size_t node_next_count(const flam_node* n) { return n->edge.node ? n->edge.node->next.size() : 0; }
+
+Ref<flam_node> node_next(const flam_node* n, size_t index) {
+  check(index < node_next_count(n), Code::index, "operand ", index, " is out of bounds for \"", node_name(n),
+        "\" with ", node_next_count(n), " operands");
+  const Edge& e = n->edge.node->next[index];
+  return e ? make_ref<flam_node>(Edge{e.node, e.leaf, 0}) : nullptr;
+}
+
+int64_t node_next_output_nr(const flam_node* n, size_t index) {
+  return index < node_next_count(n) ? n->edge.node->next[index].nr : 0;
+}
+
+Tensor node_variable(const flam_node* n) { return n->edge.leaf; }
+
+void node_release(flam_node* n) {
+  if (n) n->release();
+}
+
+// ---- saved values ----------------------------------------------------------------------------------------
+
+Ref<flam_saved> saved_make(const Tensor& t, int64_t output_nr) {
+  return make_ref<flam_saved>(output_nr >= 0 ? Saved::output(t, uint32_t(output_nr))
+                                             : Saved(t, t.storage()->version()));
+}
+
+Tensor saved_get(const flam_saved* saved) { return saved->value.get(); }
+
+void saved_release(flam_saved* saved) {
+  if (saved) saved->release();
+}
+
+}  // namespace flambeau::capi

@@ -1,0 +1,114 @@
+// Functions whose gradient the program computes: a node that calls back, and how results that the program
+// already holds become its outputs.
+#include <string>
+
+#include "base/error.h"
+#include "capi/autograd.h"
+#include "capi/callback.h"
+#include "graph/autograd_data.h"
+#include "graph/mode.h"
+#include "ops/ops.h"
+
+namespace flambeau {
+
+namespace {
+
+class FunctionNode final : public Node {
+ public:
+  explicit FunctionNode(const flam_function* given)
+      : table_(capi::sized_copy(given, given->user, "flam_function")),
+        owner_(table_.user, table_.drop),
+        name_(table_.name ? table_.name : "Function") {}
+
+  const char* name() const override { return name_.c_str(); }
+
+  Tensors apply(TensorsView given) override {
+    Tensors dy(given);
+    for (size_t i = 0; i < dy.size(); ++i) {
+      if (!dy[i] && table_.materialize_grads) {
+        dy[i] = ops::zeros(outputs[i].sizes, outputs[i].dtype, outputs[i].device);
+      }
+    }
+    SmallVector<flam_tensor*, 3> out(next.size(), nullptr);
+    const flam_status status =
+        table_.backward(table_.user, capi::handles(dy), dy.size(), out.data(), out.size());
+    Tensors dx;
+    for (flam_tensor* h : out) dx.push_back(capi::adopt(h));
+    if (status != FLAM_OK) capi::throw_callback_error(name(), status);
+    for (size_t i = 0; i < dx.size(); ++i) check_gradient(i, dx[i]);
+    return dx;
+  }
+
+  bool callable() const { return table_.backward != nullptr; }
+
+  void release_saved() override {
+    if (table_.release_saved) table_.release_saved(table_.user);
+  }
+
+ private:
+  void check_gradient(size_t i, const Tensor& g) const {
+    const Edge& e = next[i];
+    if (!g || !e) return;
+    const DimsView want = e.node ? DimsView(e.node->outputs[e.nr].sizes) : e.leaf.sizes();
+    check(broadcasts_to(want, g.sizes()), Code::shape, "Function ", name_,
+          " returned an invalid gradient at index ", i, " - got ", to_string(g.sizes()),
+          " but expected shape compatible with ", to_string(want));
+  }
+
+  flam_function table_;
+  capi::Callback owner_;
+  std::string name_;
+};
+
+bool contains(TensorsView list, const Tensor& t) {
+  for (const Tensor& x : list) {
+    if (x.is_same(t)) return true;
+  }
+  return false;
+}
+
+void check_dirty(const Tensor& t) {
+  check(!modes.grad || !(requires_grad(t) && is_leaf(t)), Code::autograd,
+        "a leaf Variable that requires grad has been used in an in-place operation: ", describe(t));
+}
+
+}  // namespace
+
+namespace capi {
+
+Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView inputs,
+                                      TensorsView outputs, TensorsView dirty,
+                                      TensorsView non_differentiable) {
+  auto node = make_ref<FunctionNode>(function);
+  check(node->callable(), Code::invalid_argument, "function_record: \"", node->name(),
+        "\" has no backward function");
+  for (const Tensor& t : dirty) check_dirty(t);
+  bool recorded = false;
+  for (const Tensor& t : inputs) {
+    node->next.push_back(t && is_floating(t.dtype()) ? gradient_edge(t) : Edge{});
+    recorded |= bool(node->next.back());
+  }
+  recorded &= modes.grad;
+  std::vector<Tensor> results;
+  for (const Tensor& y : outputs) {
+    const bool written = contains(dirty, y);
+    // A tensor with a history of its own, or the program's operand, keeps it: the result is another handle.
+    const bool fresh = !contains(inputs, y) && !requires_grad(y) && !y.base();
+    const Tensor result = written || fresh ? y : alias(y);
+    results.push_back(result);
+    if (!recorded) continue;
+    if (!is_floating(y.dtype()) || contains(non_differentiable, y)) {
+      node->outputs.push_back({Dims(y.sizes()), y.dtype(), y.device()});
+    } else if (written) {
+      rebase_history(result, node);
+    } else {
+      set_history(result, node);
+    }
+  }
+  return make_list(std::move(results));
+}
+
+bool function_wanted(size_t index) { return wanted(index); }
+
+}  // namespace capi
+}  // namespace flambeau
