@@ -46,12 +46,13 @@ class CallbackHook final : public Hook {
   bool removed_ = false;
 };
 
-}  // namespace flambeau
-
-struct flam_hook : flambeau::RefCounted {
-  explicit flam_hook(flambeau::Ref<flambeau::CallbackHook> h) : hook(std::move(h)) {}
-  flambeau::Ref<flambeau::CallbackHook> hook;
+struct HookHandle final : flam_hook {
+  explicit HookHandle(Ref<CallbackHook> h) : hook(std::move(h)) {}
+  void remove() override { hook->remove(); }
+  Ref<CallbackHook> hook;
 };
+
+}  // namespace flambeau
 
 namespace flambeau::capi {
 
@@ -128,7 +129,7 @@ Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* c
   } else {
     autograd_data(t).hooks.push_back(hook);
   }
-  return make_ref<flam_hook>(std::move(hook));
+  return make_ref<HookHandle>(std::move(hook));
 }
 
 Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
@@ -140,10 +141,10 @@ Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
   check(is_leaf(t), Code::autograd, "post accumulate grad hooks cannot be registered on non-leaf tensors: ",
         describe(t));
   autograd_data(t).accumulated_hooks.push_back(hook);
-  return make_ref<flam_hook>(std::move(hook));
+  return make_ref<HookHandle>(std::move(hook));
 }
 
-void hook_remove(flam_hook* hook) { hook->hook->remove(); }
+void hook_remove(flam_hook* hook) { hook->remove(); }
 
 void hook_release(flam_hook* hook) {
   if (hook) hook->release();

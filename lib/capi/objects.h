@@ -34,6 +34,11 @@ struct flam_node : flambeau::RefCounted {
   flambeau::Edge edge;  // a node, or a leaf as AccumulateGrad
 };
 
+// The way to withdraw a hook, wherever it is registered.
+struct flam_hook : flambeau::RefCounted {
+  virtual void remove() = 0;
+};
+
 struct flam_saved : flambeau::RefCounted {
   explicit flam_saved(flambeau::Saved s) : value(std::move(s)) {}
   flambeau::Saved value;

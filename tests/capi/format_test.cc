@@ -1,6 +1,7 @@
 // The text of tensors, as PyTorch 2.15 prints the same values.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "capi/tensor.h"
