@@ -1,4 +1,4 @@
-"""Generates everything that follows from the headers: `python bindings/generate/main.py [--check]`.
+"""Generates everything that follows from the headers: `python bindings/generate [--check]`.
 
 Every module emit_*.py beside this file has `emit(api) -> {path: text}`; paths are relative to the repository.
 With --check nothing is written, and files that are out of date are listed.
