@@ -98,7 +98,8 @@ void row_product(int64_t n, int64_t k, const MatrixSource<T>& a, const MatrixSou
         alignas(64) C sums[strip];
         for (; i < end; ++i) {
           const int64_t first = i * strip, count = std::min(strip, n - first);
-          for (int64_t j = 0; j < strip; ++j) {
+          for (int64_t j = 0; j < count; j += kLanes<C>) store_vector<C>(sums + j, Vector<C>{});
+          for (int64_t j = 0; t.init && j < count; ++j) {
             sums[j] = t.init[t.init_column ? 0 : first + j];
           }
           int64_t p = 0;
