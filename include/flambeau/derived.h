@@ -5,6 +5,7 @@
 
 #include "flambeau/activation.h"
 #include "flambeau/binary.h"
+#include "flambeau/index.h"
 #include "flambeau/matmul.h"
 #include "flambeau/reduce.h"
 
@@ -86,6 +87,35 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mul_(flam_tensor *input, const flam_
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mul_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
+
+/** In-place form of `flam_index_add`: adds slices to the slices of a tensor that an index names;
+ * equal indices add up.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: [n] or 0-d, int64 or int32, not negative.
+ * - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+ * - `alpha`: factor of `source`; default 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_add_(flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *source, double alpha FLAM_DEFAULT(1));
+
+/** `flam_index_add` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: [n] or 0-d, int64 or int32, not negative.
+ * - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+ * - `alpha`: factor of `source`; default 1.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_add_out(const flam_tensor *input, int64_t dim,
+    const flam_tensor *index, const flam_tensor *source, double alpha FLAM_DEFAULT(1), flam_tensor
+    *out);
 
 /** `flam_matmul` into an existing tensor.
  *

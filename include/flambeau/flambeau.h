@@ -11,6 +11,7 @@
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
 #include "flambeau/error.h"
+#include "flambeau/index.h"
 #include "flambeau/matmul.h"
 #include "flambeau/memory.h"
 #include "flambeau/module.h"

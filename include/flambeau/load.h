@@ -114,6 +114,12 @@ struct flam_api_table {
   flam_status (*frame_pop)(flam_scope);
   void (*leak_tracking)(flam_bool);
   const char *(*leak_report)(void);
+  flam_tensor *(*index_add)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
+      double);
+  flam_tensor *(*index_add_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
+      double);
+  flam_tensor *(*index_add_out)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
+      *, double, flam_tensor *);
   flam_tensor *(*matmul)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*matmul_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*linear)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
@@ -408,6 +414,9 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(frame_pop);
   FLAM_LOAD_(leak_tracking);
   FLAM_LOAD_(leak_report);
+  FLAM_LOAD_(index_add);
+  FLAM_LOAD_(index_add_);
+  FLAM_LOAD_(index_add_out);
   FLAM_LOAD_(matmul);
   FLAM_LOAD_(matmul_out);
   FLAM_LOAD_(linear);
@@ -673,6 +682,9 @@ const char *flam_load(const char *path) {
 #define flam_frame_pop (flam_api.frame_pop)
 #define flam_leak_tracking (flam_api.leak_tracking)
 #define flam_leak_report (flam_api.leak_report)
+#define flam_index_add (flam_api.index_add)
+#define flam_index_add_ (flam_api.index_add_)
+#define flam_index_add_out (flam_api.index_add_out)
 #define flam_matmul (flam_api.matmul)
 #define flam_matmul_out (flam_api.matmul_out)
 #define flam_linear (flam_api.linear)

@@ -32,6 +32,18 @@ Tensor mul_out(const Tensor& input, const Tensor& other, const Tensor& out) {
   return into(out, "mul", Into::out, [&] { return mul(input, other); });
 }
 
+Tensor index_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    double alpha) {
+  return into(input, "index_add", Into::inplace, [&] { return index_add(input, dim, index, source,
+    alpha); });
+}
+
+Tensor index_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    double alpha, const Tensor& out) {
+  return into(out, "index_add", Into::out, [&] { return index_add(input, dim, index, source, alpha);
+    });
+}
+
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out) {
   return into(out, "matmul", Into::out, [&] { return matmul(input, other); });
 }

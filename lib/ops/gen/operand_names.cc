@@ -26,6 +26,7 @@ constexpr Row kRows[] = {
     {"fill_", "input value"},
     {"flatten", "input"},
     {"full", "fill_value"},
+    {"index_add", "input index source"},
     {"linear", "input weight bias"},
     {"matmul", "input other"},
     {"max", "input"},

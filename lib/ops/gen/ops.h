@@ -41,9 +41,12 @@ Tensor copy_(const Tensor& input, const Tensor& src, bool non_blocking = false);
 Tensor to(const Tensor& input, Device device = Device{}, Dtype dtype = Dtype::none, bool
     non_blocking = false, bool copy = false);
 Tensor resize_(const Tensor& input, DimsView size);
-Tensor index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, double alpha = 1);
-Tensor index_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, double alpha = 1);
-Tensor index_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, double alpha, const Tensor& out);
+Tensor index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, double
+    alpha = 1);
+Tensor index_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    double alpha = 1);
+Tensor index_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    double alpha, const Tensor& out);
 Tensor matmul(const Tensor& input, const Tensor& other);
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out);
 Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias = {});
