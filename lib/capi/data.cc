@@ -1,0 +1,90 @@
+// Data sets and loaders at the ABI.
+#include "base/error.h"
+#include "capi/callback.h"
+#include "capi/gen/targets.h"
+#include "flambeau/data.h"
+
+namespace flambeau::capi {
+
+namespace {
+
+class CallbackDataset final : public flam_dataset {
+ public:
+  explicit CallbackDataset(const flam_dataset_vtable& v) : callback_(v.user, v.drop), v_(v) {}
+
+  int64_t size() const override { return v_.size ? v_.size(v_.user) : -1; }
+
+  data::Batch fetch(std::span<const int64_t> indices) override {
+    flam_tensor_list* list = nullptr;
+    void* item = nullptr;
+    const flam_status status = v_.fetch(v_.user, indices.data(), indices.size(), &list, &item);
+    const auto owned = Ref<flam_tensor_list>::adopt(list);
+    data::Batch batch;
+    const auto drop = v_.drop_item;
+    if (item) batch.item = std::shared_ptr<void>(item, [drop](void* p) { if (drop) drop(p); });
+    if (status != FLAM_OK) throw_callback_error("data set fetch", status);
+    check(owned || item, Code::callback, "the data set's fetch returned neither a batch nor an item");
+    batch.is_item = item != nullptr;
+    if (owned) batch.tensors = owned->tensors;
+    return batch;
+  }
+
+ private:
+  Callback callback_;
+  flam_dataset_vtable v_;
+};
+
+}  // namespace
+
+Ref<flam_dataset> dataset_from_tensors(TensorsView tensors) { return data::from_tensors(tensors); }
+
+Ref<flam_dataset> dataset_new(const flam_dataset_vtable* vtable) {
+  const auto v = sized_copy(vtable, "flam_dataset_vtable");
+  auto dataset = make_ref<CallbackDataset>(v);
+  check(v.fetch != nullptr, Code::invalid_argument, "flam_dataset_new: the vtable has no fetch");
+  return dataset;
+}
+
+int64_t dataset_size(const flam_dataset* dataset) { return dataset->size(); }
+
+void loader_options_init(flam_loader_options* options) {
+  const data::LoaderOptions d;
+  *options = {sizeof *options, d.batch_size,      d.shuffle,    d.drop_last,
+              d.num_workers,   d.prefetch_factor, d.pin_memory, d.seed};
+}
+
+Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* options) {
+  flam_loader_options o;
+  loader_options_init(&o);
+  if (options) read_options(&o, options, "flam_loader_options");
+  data::LoaderOptions own;
+  own.batch_size = o.batch_size;
+  own.shuffle = o.shuffle != 0;
+  own.drop_last = o.drop_last != 0;
+  own.num_workers = o.num_workers;
+  own.prefetch_factor = o.prefetch_factor;
+  own.pin_memory = o.pin_memory != 0;
+  own.seed = o.seed;
+  return make_ref<flam_loader>(Ref<flam_dataset>::share(dataset), own);
+}
+
+std::tuple<Ref<flam_tensor_list>, void*> loader_next(flam_loader* loader) {
+  std::optional<data::Batch> batch = loader->next();
+  if (!batch) return {nullptr, nullptr};
+  if (!batch->is_item) return {make_list(std::move(batch->tensors)), nullptr};
+  return {nullptr, release_item(*batch)};
+}
+
+int64_t loader_size(const flam_loader* loader) { return loader->size(); }
+
+std::tuple<int64_t, int64_t> loader_position(const flam_loader* loader) {
+  return {loader->epoch(), loader->delivered()};
+}
+
+void loader_seek(flam_loader* loader, int64_t epoch, int64_t batch) { loader->seek(epoch, batch); }
+
+void loader_submit(flam_loader* loader, DimsView indices) {
+  loader->submit(std::vector<int64_t>(indices.begin(), indices.end()));
+}
+
+}  // namespace flambeau::capi

@@ -1,0 +1,113 @@
+// The queue behind loaders.
+#include "data/fetch_queue.h"
+
+#include "base/thread_pool.h"
+#include "ops/ops.h"
+
+namespace flambeau::data {
+
+namespace {
+
+Tensor pinned(const Tensor& t) {
+  if (!t.device().is_cpu() || t.storage()->pinned()) return t;
+  auto storage = make_ref<Storage>(Storage::Pinned{}, t.nbytes());
+  Tensor p(make_ref<TensorImpl>(std::move(storage), 0, t.sizes(), contiguous_strides(t.sizes()), t.dtype()));
+  ops::copy_(p, ops::detach(t));
+  return p;
+}
+
+}  // namespace
+
+FetchQueue::FetchQueue(Ref<Dataset> dataset, int workers, bool pin_memory)
+    : dataset_(std::move(dataset)), pin_memory_(pin_memory) {
+  for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { work(); });
+}
+
+FetchQueue::~FetchQueue() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  work_.notify_all();
+  for (std::thread& t : threads_) t.join();
+}
+
+void FetchQueue::submit(std::vector<int64_t> indices) {
+  auto job = std::make_shared<Job>();
+  job->indices = std::move(indices);
+  {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  work_.notify_one();
+}
+
+bool FetchQueue::empty() const { return in_flight() == 0; }
+
+size_t FetchQueue::in_flight() const {
+  std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+void FetchQueue::fetch(Job& job) noexcept {
+  try {
+    job.batch = dataset_->fetch(job.indices);
+    if (pin_memory_) {
+      for (Tensor& t : job.batch.tensors) t = pinned(t);
+    }
+  } catch (...) {
+    job.error = std::current_exception();
+  }
+}
+
+void FetchQueue::work() {
+  const InlineLoops one_thread;  // the workers are the parallelism
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    std::shared_ptr<Job> job;
+    for (auto& j : jobs_) {
+      if (j->state == Job::waiting) {
+        job = j;
+        break;
+      }
+    }
+    if (stop_) return;
+    if (!job) {
+      work_.wait(lock);
+      continue;
+    }
+    job->state = Job::running;
+    lock.unlock();
+    fetch(*job);
+    lock.lock();
+    job->state = Job::done;
+    ready_.notify_all();
+  }
+}
+
+Batch FetchQueue::next() {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Job> job = jobs_.front();
+  if (threads_.empty()) {
+    job->state = Job::running;
+    lock.unlock();
+    fetch(*job);
+    lock.lock();
+  } else {
+    ready_.wait(lock, [&] { return job->state == Job::done; });
+  }
+  if (!jobs_.empty() && jobs_.front() == job) jobs_.pop_front();
+  lock.unlock();
+  if (job->error) std::rethrow_exception(job->error);
+  return std::move(job->batch);
+}
+
+void FetchQueue::clear() {
+  std::deque<std::shared_ptr<Job>> dropped;  // destroyed after the lock: batches may call the host
+  {
+    std::lock_guard lock(mutex_);
+    dropped.swap(jobs_);
+  }
+}
+
+}  // namespace flambeau::data

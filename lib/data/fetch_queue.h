@@ -1,0 +1,48 @@
+// Batches fetched ahead by threads and delivered in the order of submission. Without threads the caller
+// fetches when it asks. A failed fetch is delivered in its turn, as the exception it was.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace flambeau::data {
+
+class FetchQueue {
+ public:
+  FetchQueue(Ref<Dataset> dataset, int workers, bool pin_memory);
+  ~FetchQueue();  // waits for fetches that are running
+  FetchQueue(const FetchQueue&) = delete;
+
+  void submit(std::vector<int64_t> indices);
+  bool empty() const;
+  size_t in_flight() const;
+  Batch next();  // waits; the queue must not be empty
+  void clear();  // drops what was submitted and not delivered
+
+ private:
+  struct Job {
+    std::vector<int64_t> indices;
+    Batch batch;
+    std::exception_ptr error;
+    enum { waiting, running, done } state = waiting;
+  };
+
+  void work();
+  void fetch(Job& job) noexcept;
+
+  Ref<Dataset> dataset_;
+  bool pin_memory_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_, ready_;
+  std::deque<std::shared_ptr<Job>> jobs_;  // by submission; the front is delivered next
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace flambeau::data
