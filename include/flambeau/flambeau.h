@@ -8,6 +8,7 @@
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
 #include "flambeau/creation.h"
+#include "flambeau/data.h"
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
 #include "flambeau/error.h"

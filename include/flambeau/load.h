@@ -74,6 +74,18 @@ struct flam_api_table {
   flam_tensor *(*copy_)(flam_tensor *, const flam_tensor *, flam_bool);
   flam_tensor *(*to)(const flam_tensor *, flam_device, flam_dtype, flam_bool, flam_bool);
   flam_tensor *(*resize_)(flam_tensor *, const int64_t *, size_t);
+  flam_dataset *(*dataset_from_tensors)(const flam_tensor *const *, size_t);
+  flam_dataset *(*dataset_new)(const flam_dataset_vtable *);
+  int64_t (*dataset_size)(const flam_dataset *);
+  void (*dataset_release)(flam_dataset *);
+  void (*loader_options_init)(flam_loader_options *);
+  flam_loader *(*loader_new)(flam_dataset *, const flam_loader_options *);
+  flam_status (*loader_next)(flam_loader *, flam_tensor_list **, void **);
+  int64_t (*loader_size)(const flam_loader *);
+  flam_status (*loader_position)(const flam_loader *, int64_t *, int64_t *);
+  flam_status (*loader_seek)(flam_loader *, int64_t, int64_t);
+  flam_status (*loader_submit)(flam_loader *, const int64_t *, size_t);
+  void (*loader_release)(flam_loader *);
   flam_status (*device_parse)(const char *, flam_device *);
   flam_device (*device_make)(flam_device_type, int32_t);
   flam_device_type (*device_type_of)(flam_device);
@@ -159,7 +171,7 @@ struct flam_api_table {
   const char *(*memory_summary)(flam_device, flam_bool);
   const char *(*memory_snapshot)(void);
   flam_status (*memory_record_history)(size_t);
-  flam_module *(*module_new)(const char *, const flam_module_vtable *, void *);
+  flam_module *(*module_new)(const char *, const flam_module_vtable *);
   void (*module_retain)(flam_module *);
   void (*module_release)(flam_module *);
   const char *(*module_type)(const flam_module *);
@@ -183,8 +195,8 @@ struct flam_api_table {
   flam_status (*module_requires_grad)(flam_module *, flam_bool);
   flam_tensor *(*module_call)(flam_module *, const flam_tensor *);
   flam_tensor *(*module_forward)(flam_module *, const flam_tensor *const *, size_t);
-  flam_status (*module_add_hook)(flam_module *, flam_hook_moment, const flam_module_hook *, void *,
-      uint64_t *);
+  flam_status (*module_add_hook)(flam_module *, flam_hook_moment, const flam_module_hook *, uint64_t
+      *);
   flam_status (*module_remove_hook)(flam_module *, uint64_t);
   const char *(*module_format)(const flam_module *);
   int64_t (*module_numel)(const flam_module *);
@@ -374,6 +386,18 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(copy_);
   FLAM_LOAD_(to);
   FLAM_LOAD_(resize_);
+  FLAM_LOAD_(dataset_from_tensors);
+  FLAM_LOAD_(dataset_new);
+  FLAM_LOAD_(dataset_size);
+  FLAM_LOAD_(dataset_release);
+  FLAM_LOAD_(loader_options_init);
+  FLAM_LOAD_(loader_new);
+  FLAM_LOAD_(loader_next);
+  FLAM_LOAD_(loader_size);
+  FLAM_LOAD_(loader_position);
+  FLAM_LOAD_(loader_seek);
+  FLAM_LOAD_(loader_submit);
+  FLAM_LOAD_(loader_release);
   FLAM_LOAD_(device_parse);
   FLAM_LOAD_(device_make);
   FLAM_LOAD_(device_type_of);
@@ -642,6 +666,18 @@ const char *flam_load(const char *path) {
 #define flam_copy_ (flam_api.copy_)
 #define flam_to (flam_api.to)
 #define flam_resize_ (flam_api.resize_)
+#define flam_dataset_from_tensors (flam_api.dataset_from_tensors)
+#define flam_dataset_new (flam_api.dataset_new)
+#define flam_dataset_size (flam_api.dataset_size)
+#define flam_dataset_release (flam_api.dataset_release)
+#define flam_loader_options_init (flam_api.loader_options_init)
+#define flam_loader_new (flam_api.loader_new)
+#define flam_loader_next (flam_api.loader_next)
+#define flam_loader_size (flam_api.loader_size)
+#define flam_loader_position (flam_api.loader_position)
+#define flam_loader_seek (flam_api.loader_seek)
+#define flam_loader_submit (flam_api.loader_submit)
+#define flam_loader_release (flam_api.loader_release)
 #define flam_device_parse (flam_api.device_parse)
 #define flam_device_make (flam_api.device_make)
 #define flam_device_type_of (flam_api.device_type_of)

@@ -14,10 +14,10 @@
 extern "C" {
 #endif
 
-/** What a module written in a host language provides. Any slot but `struct_size` may be NULL. */
+/** What a module written in a host language provides. Its functions may be NULL. */
 typedef struct flam_module_vtable {
-  uint32_t struct_size; /* sizeof(flam_module_vtable) */
-  uint32_t reserved;    /* 0 */
+  size_t struct_size; /* sizeof(flam_module_vtable) */
+  void *user;         /* handed to the functions below */
   /* Writes one owned tensor; on failure calls flam_error_set and returns FLAM_ERROR_CALLBACK. */
   flam_status (*forward)(void *user, const flam_tensor *const *inputs, size_t n_inputs,
                          flam_tensor **out_result);
@@ -27,15 +27,13 @@ typedef struct flam_module_vtable {
 /** A module without content.
  *
  * - `type`: its class name, as `flam_module_format` and error texts show it.
- * - `vtable`: its forward function, or none for a mere container of parameters; default none.
- * - `user`: passed to the vtable's functions; default none. Dropped also where this call fails.
+ * - `vtable`: its forward function; copied. None (the default) for a mere container of parameters. `drop` is
+ *   called also where this call fails.
  * - returns: the module, in training mode.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a vtable of unknown size.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_new(const char *type,
                                                        FLAM_NULLABLE const flam_module_vtable *vtable
-                                                           FLAM_DEFAULT(NULL),
-                                                       FLAM_NULLABLE FLAM_CONSUMES void *user
                                                            FLAM_DEFAULT(NULL));
 
 /** Adds a reference to a module.
@@ -258,8 +256,8 @@ enum { FLAM_HOOK_UNSPECIFIED = 0, FLAM_HOOK_FORWARD_PRE = 1, FLAM_HOOK_FORWARD =
 
 /** A function around a module's forward: sees the input (pre) or input and output; may replace them. */
 typedef struct flam_module_hook {
-  uint32_t struct_size; /* sizeof(flam_module_hook) */
-  uint32_t reserved;    /* 0 */
+  size_t struct_size; /* sizeof(flam_module_hook) */
+  void *user;         /* handed to the functions below */
   /* `output` is NULL before the forward; *out_replacement stays NULL to keep the input or output. */
   flam_status (*run)(void *user, const flam_tensor *input, const flam_tensor *output,
                      flam_tensor **out_replacement);
@@ -270,15 +268,13 @@ typedef struct flam_module_hook {
  *
  * - `module`: the module.
  * - `moment`: before or after the forward function.
- * - `hook`: the functions.
- * - `user`: passed to them; dropped exactly once, also where this call fails.
+ * - `hook`: its functions; copied. `drop` is called exactly once, also where this call fails.
  * - `out_token`: for `flam_module_remove_hook`.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown moment or struct size.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_add_hook(flam_module *module, flam_hook_moment moment,
                                                            const flam_module_hook *hook,
-                                                           FLAM_NULLABLE FLAM_CONSUMES void *user,
                                                            uint64_t *out_token);
 
 /** Removes a hook.

@@ -14,7 +14,7 @@ namespace flambeau {
 class CallbackHook final : public Hook {
  public:
   explicit CallbackHook(const flam_hook_callback* given)
-      : table_(capi::sized_copy(given, given->user, "flam_hook_callback")),
+      : table_(capi::sized_copy(given, "flam_hook_callback")),
         owner_(std::in_place, table_.user, table_.drop) {}
 
   Tensor call(const Tensor& grad) override {

@@ -38,18 +38,29 @@ class Callback {
   void (*drop_)(void*);
 };
 
-// Copies a vtable of this or an older version; a newer one's unknown slots must be empty. A vtable that is
-// refused still has its `user` dropped.
-template <class V> V sized_copy(const V* given, void* user, const char* type) {
-  V v{};
-  const size_t known = std::min<size_t>(given->struct_size, sizeof v);
-  std::memcpy(static_cast<void*>(&v), given, known);
-  bool empty = given->struct_size >= 2 * sizeof(uint32_t);
-  for (size_t i = sizeof v; i < given->struct_size; ++i) {
-    empty &= reinterpret_cast<const char*>(given)[i] == 0;
+// Reads a struct of this or an older version over `own`, which holds the defaults; what a newer one has beyond
+// must be zero, because this library would ignore it.
+template <class T> bool read_sized(T* own, const T* given) {
+  const size_t size = given->struct_size;
+  if (size < sizeof given->struct_size) return false;
+  for (size_t i = sizeof *own; i < size; ++i) {
+    if (reinterpret_cast<const char*>(given)[i] != 0) return false;
   }
-  if (!empty) {
-    if (v.drop) v.drop(user);
+  std::memcpy(static_cast<void*>(own), given, std::min(size, sizeof *own));
+  own->struct_size = sizeof *own;
+  return true;
+}
+
+template <class T> void read_options(T* own, const T* given, const char* type) {
+  check(read_sized(own, given), Code::invalid_argument, type, ": struct_size ", given->struct_size,
+        " is unknown; this library knows ", sizeof *own, " bytes. Set the struct up with its init function");
+}
+
+// A callback's vtable. One that is refused still has its `user` dropped.
+template <class V> V sized_copy(const V* given, const char* type) {
+  V v{};
+  if (!read_sized(&v, given)) {
+    if (given->struct_size >= sizeof v && given->drop) given->drop(given->user);
     fail(Code::invalid_argument, type, ": struct_size ", given->struct_size, " is unknown; this library knows ",
          sizeof v, " bytes. Set it to sizeof(", type, ")");
   }

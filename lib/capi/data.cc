@@ -21,10 +21,9 @@ class CallbackDataset final : public flam_dataset {
     const auto owned = Ref<flam_tensor_list>::adopt(list);
     data::Batch batch;
     const auto drop = v_.drop_item;
-    if (item) batch.item = std::shared_ptr<void>(item, [drop](void* p) { if (drop) drop(p); });
+    if (item) batch.item = {item, [drop](void* p) { if (drop) drop(p); }};
     if (status != FLAM_OK) throw_callback_error("data set fetch", status);
     check(owned || item, Code::callback, "the data set's fetch returned neither a batch nor an item");
-    batch.is_item = item != nullptr;
     if (owned) batch.tensors = owned->tensors;
     return batch;
   }
@@ -71,8 +70,8 @@ Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* op
 std::tuple<Ref<flam_tensor_list>, void*> loader_next(flam_loader* loader) {
   std::optional<data::Batch> batch = loader->next();
   if (!batch) return {nullptr, nullptr};
-  if (!batch->is_item) return {make_list(std::move(batch->tensors)), nullptr};
-  return {nullptr, release_item(*batch)};
+  if (batch->item) return {nullptr, batch->item.release()};
+  return {make_list(std::move(batch->tensors)), nullptr};
 }
 
 int64_t loader_size(const flam_loader* loader) { return loader->size(); }

@@ -16,7 +16,7 @@ namespace {
 class FunctionNode final : public Node {
  public:
   explicit FunctionNode(const flam_function* given)
-      : table_(capi::sized_copy(given, given->user, "flam_function")),
+      : table_(capi::sized_copy(given, "flam_function")),
         owner_(table_.user, table_.drop),
         name_(table_.name ? table_.name : "Function") {}
 

@@ -12,8 +12,8 @@ namespace {
 
 class CallbackModule final : public flam_module {
  public:
-  CallbackModule(std::string type, const flam_module_vtable& vtable, void* user)
-      : flam_module(std::move(type)), callback_(user, vtable.drop), forward_(vtable.forward) {}
+  CallbackModule(std::string type, const flam_module_vtable& vtable)
+      : flam_module(std::move(type)), callback_(vtable.user, vtable.drop), forward_(vtable.forward) {}
 
   Tensor forward(TensorsView inputs) override {
     if (!forward_) return flam_module::forward(inputs);
@@ -29,7 +29,7 @@ class CallbackModule final : public flam_module {
 
 class CallbackHook final : public nn::ModuleHook {
  public:
-  CallbackHook(const flam_module_hook& hook, void* user) : callback_(user, hook.drop), run_(hook.run) {}
+  explicit CallbackHook(const flam_module_hook& hook) : callback_(hook.user, hook.drop), run_(hook.run) {}
   Tensor run(const Tensor& input, const Tensor& output) override {
     return call_back("module hook", [&](flam_tensor** out) {
       return run_(callback_.user(), handle(input), handle(output), out);
@@ -65,10 +65,10 @@ Tensor state_tensor(const flam_state* state, size_t index) {
   return state->entries[index].second;
 }
 
-Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vtable, void* user) {
+Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vtable) {
   if (!vtable) return make_ref<flam_module>(std::string(type));
-  const flam_module_vtable v = sized_copy(vtable, user, "flam_module_vtable");
-  return make_ref<CallbackModule>(std::string(type), v, user);
+  const flam_module_vtable v = sized_copy(vtable, "flam_module_vtable");
+  return make_ref<CallbackModule>(std::string(type), v);
 }
 
 const char* module_type(const flam_module* m) { return m->type.c_str(); }
@@ -116,10 +116,10 @@ void module_requires_grad(flam_module* m, bool requires_grad) { nn::set_requires
 Tensor module_call(flam_module* m, const Tensor& input) { return m->call(input); }
 Tensor module_forward(flam_module* m, TensorsView inputs) { return m->call(inputs); }
 
-uint64_t module_add_hook(flam_module* m, int32_t moment, const flam_module_hook* hook, void* user) {
+uint64_t module_add_hook(flam_module* m, int32_t moment, const flam_module_hook* hook) {
   static std::atomic<uint64_t> next{1};
-  const flam_module_hook h = sized_copy(hook, user, "flam_module_hook");
-  auto wrapped = make_ref<CallbackHook>(h, user);
+  const flam_module_hook h = sized_copy(hook, "flam_module_hook");
+  auto wrapped = make_ref<CallbackHook>(h);
   check(moment == FLAM_HOOK_FORWARD_PRE || moment == FLAM_HOOK_FORWARD, Code::invalid_argument,
         "flam_module_add_hook: unknown moment ", moment);
   m->hooks.push_back({next.fetch_add(1), moment, std::move(wrapped)});

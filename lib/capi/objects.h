@@ -11,6 +11,7 @@
 #include "flambeau/tensor.h"
 #include "graph/node.h"
 #include "graph/saved.h"
+#include "data/loader.h"
 #include "nn/module.h"
 #include "tensor/state.h"
 

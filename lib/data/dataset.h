@@ -13,8 +13,7 @@ namespace flambeau::data {
 // A list of tensors, or a host language's own object.
 struct Batch {
   std::vector<Tensor> tensors;
-  std::shared_ptr<void> item;  // dropped by the data set's own function unless somebody takes it
-  bool is_item = false;
+  std::unique_ptr<void, std::function<void(void*)>> item;  // dropped unless somebody takes it
 };
 
 }  // namespace flambeau::data

@@ -7,9 +7,9 @@ using namespace flambeau::capi;
 
 extern "C" {
 
-flam_module *flam_module_new(const char *type, const flam_module_vtable *vtable, void *user) {
+flam_module *flam_module_new(const char *type, const flam_module_vtable *vtable) {
   if (!type) return null_operand("flam_module_new", "type"), nullptr;
-  return guard_handle("flam_module_new", [&] { return flambeau::capi::module_new(as_text(type), vtable, user); });
+  return guard_handle("flam_module_new", [&] { return flambeau::capi::module_new(as_text(type), vtable); });
 }
 
 void flam_module_retain(flam_module *module) {
@@ -145,11 +145,11 @@ flam_tensor *flam_module_forward(flam_module *module, const flam_tensor *const *
 }
 
 flam_status flam_module_add_hook(flam_module *module, flam_hook_moment moment, const
-    flam_module_hook *hook, void *user, uint64_t *out_token) {
+    flam_module_hook *hook, uint64_t *out_token) {
   if (!module) return null_operand("flam_module_add_hook", "module");
   if (!hook) return null_operand("flam_module_add_hook", "hook");
   if (!out_token) return null_operand("flam_module_add_hook", "out_token");
-  return guard_status("flam_module_add_hook", [&] { return flambeau::capi::module_add_hook(module, moment, hook, user); }, out_token);
+  return guard_status("flam_module_add_hook", [&] { return flambeau::capi::module_add_hook(module, moment, hook); }, out_token);
 }
 
 flam_status flam_module_remove_hook(flam_module *module, uint64_t token) {
