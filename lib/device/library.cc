@@ -2,8 +2,10 @@
 #include "device/library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace {
 struct State {
   std::mutex mutex;
   std::vector<std::string> directories;
-  std::string report;
+  std::map<std::string, std::string> searches;  // by library, the last search
 };
 State& state() {
   static State& s = *new State;
@@ -82,8 +84,9 @@ struct Search {
   void* attempt(const std::string& name, int flags, const char* why) {
     if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | flags)) return accept(handle, name, why);
     const char* problem = dlerror();
-    tried += cat_text(spec.name, ": ", name, " (", why, "): ",
-                      flags & RTLD_NOLOAD ? "not loaded" : problem ? problem : "not found", '\n');
+    const bool absent = name[0] == '/' && access(name.c_str(), F_OK) != 0;
+    const char* outcome = flags & RTLD_NOLOAD ? "no" : absent || !problem ? "not there" : problem;
+    tried += cat_text(spec.name, ": ", name, " (", why, "): ", outcome, '\n');
     return nullptr;
   }
 
@@ -105,7 +108,7 @@ Library Library::open(const LibrarySpec& spec) {
   std::lock_guard lock(state().mutex);
   Search search{spec, {}, false, {}};
   void* handle = search.run();
-  state().report += search.tried;
+  state().searches[spec.name] = search.tried;
   if (handle) return Library(spec.name, handle, search.path);
   if (!search.tried.empty()) search.tried.pop_back();
   throw Error(search.rejected ? Code::library_version : Code::library_missing,
@@ -129,7 +132,9 @@ void add_library_directory(std::string_view path) {
 
 std::string library_report() {
   std::lock_guard lock(state().mutex);
-  return state().report;
+  std::string report;
+  for (const auto& [name, tried] : state().searches) report += tried;
+  return report;
 }
 
 }  // namespace flambeau

@@ -1,0 +1,76 @@
+// The questions in the order in which the answer "no" explains most: is there a driver, is it new enough, does it
+// show a device, does this library have code for it. The runtime is linked statically and opens the driver
+// itself, so that all this works on a machine without one.
+#include "device/cuda/availability.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "device/cuda/status.h"
+#include "device/limits.h"
+
+namespace flambeau::cuda {
+namespace {
+
+using hal::Status;
+
+std::string version_text(int v) { return cat_text(v / 1000, '.', v % 1000 / 10); }
+
+// Empty where the driver library opens.
+std::string missing_driver() {
+  if (void* handle = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+    dlclose(handle);
+    return {};
+  }
+  const char* problem = dlerror();
+  return problem ? problem : "libcuda.so.1: not found";
+}
+
+Availability none(Status status, std::string reason) { return {0, status, std::move(reason)}; }
+
+Availability no_device(cudaError_t error) {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  std::string reason = cat_text("the NVIDIA driver shows no device (", cudaGetErrorName(error), ": ",
+                                cudaGetErrorString(error), ")");
+  if (visible) reason += cat_text("; CUDA_VISIBLE_DEVICES is \"", visible, '"');
+  return none(Status::no_gpu, reason);
+}
+
+Availability find_out() {
+  if (const std::string problem = missing_driver(); !problem.empty())
+    return none(Status::no_gpu, "there is no NVIDIA driver: " + problem);
+  int driver = 0, runtime = 0, count = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  if (driver / 1000 < runtime / 1000)
+    return none(Status::driver_too_old,
+                cat_text("the NVIDIA driver is too old: it serves CUDA ", version_text(driver),
+                         ", this library needs one for CUDA ", runtime / 1000, ".0 or newer"));
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  if (counted == cudaErrorInsufficientDriver)
+    return none(Status::driver_too_old, cat_text("the NVIDIA driver is too old for CUDA ", version_text(runtime),
+                                                 ": it serves CUDA ", version_text(driver)));
+  if (counted != cudaSuccess || count == 0) {
+    (void)cudaGetLastError();
+    return no_device(counted == cudaSuccess ? cudaErrorNoDevice : counted);
+  }
+  if (const cudaError_t image = probe_kernel_image(); status_of(image, 0) == Status::no_kernel_image) {
+    cudaDeviceProp p{};
+    cudaGetDeviceProperties(&p, 0);
+    return none(Status::no_kernel_image, cat_text("this library has no code for ", p.name, " (compute capability ",
+                                                  p.major, '.', p.minor, "): ", cudaGetErrorString(image)));
+  }
+  return {std::min(count, kMaxDevices), Status::ok, {}};
+}
+
+}  // namespace
+
+const Availability& availability() {
+  static const Availability& found = *new Availability(find_out());
+  return found;
+}
+
+}  // namespace flambeau::cuda

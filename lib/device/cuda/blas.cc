@@ -1,0 +1,198 @@
+// Running a plan: descriptors, the heuristic's algorithm (asked once per kind of problem and kept), a workspace
+// from the caching allocator, the call. One lock per process keeps the cache; the enqueue itself is short.
+#include "device/cuda/blas.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+#include "device/allocator.h"
+#include "device/cuda/blas_lt.h"
+#include "device/cuda/blas_plan.h"
+#include "device/cuda/status.h"
+#include "device/label.h"
+#include "device/streams.h"
+
+namespace flambeau::cuda {
+namespace {
+
+constexpr size_t kWorkspace = size_t(32) << 20;  // what cuBLAS advises for Hopper
+
+std::atomic<bool> g_tf32{false};
+
+struct Types {
+  int data, compute, scale;
+};
+
+Types types_of(Dtype d) {
+  switch (d) {
+    case Dtype::f64: return {lt::kReal64, lt::kCompute64, lt::kReal64};
+    case Dtype::f16: return {lt::kReal16, lt::kCompute32, lt::kReal32};
+    case Dtype::bf16: return {lt::kRealBf16, lt::kCompute32, lt::kReal32};
+    default: return {lt::kReal32, g_tf32 ? lt::kComputeTf32 : lt::kCompute32, lt::kReal32};
+  }
+}
+
+void ok(int status, const char* what) {
+  if (status == lt::kSuccess) return;
+  fail(status == lt::kNotSupported ? Code::unsupported : Code::internal, "cuBLASLt: ", what, " failed with status ",
+       status);
+}
+
+// Owns a descriptor of cuBLASLt.
+template <class T> class Owned {
+ public:
+  explicit Owned(int (*destroy)(T)) : destroy_(destroy) {}
+  ~Owned() {
+    if (value_) destroy_(value_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  T* out() { return &value_; }
+  operator T() const { return value_; }
+
+ private:
+  T value_ = nullptr;
+  int (*destroy_)(T);
+};
+
+struct Descriptors {
+  const lt::Functions& f = lt::functions();
+  Owned<lt::Desc> desc{f.desc_destroy};
+  Owned<lt::Layout> first{f.layout_destroy}, second{f.layout_destroy}, c{f.layout_destroy}, out{f.layout_destroy};
+
+  Descriptors(const BlasPlan& plan, const BlasMatmul& p, const Types& types) {
+    ok(f.desc_create(desc.out(), types.compute, types.scale), "creating a product");
+    set(lt::kTransA, int32_t(plan.first.transposed));
+    set(lt::kTransB, int32_t(plan.second.transposed));
+    const uint32_t epilogue = (p.relu ? lt::kRelu : 0) | (plan.bias ? lt::kBias : 0);
+    set(lt::kEpilogue, epilogue ? epilogue : uint32_t(lt::kPlain));
+    if (plan.bias) set(lt::kBiasPointer, plan.bias);
+    layout(first, plan.first, types.data, p.batches);
+    layout(second, plan.second, types.data, p.batches);
+    layout(c, plan.c, types.data, p.batches);
+    layout(out, plan.out, types.data, p.batches);
+  }
+
+ private:
+  template <class V> void set(int attribute, V value) {
+    ok(f.desc_set(desc, attribute, &value, sizeof value), "setting an attribute");
+  }
+  void layout(Owned<lt::Layout>& l, const ColumnMatrix& m, int type, int64_t batches) {
+    ok(f.layout_create(l.out(), type, uint64_t(m.rows), uint64_t(m.cols), m.ld), "creating a layout");
+    if (batches == 1) return;
+    const int32_t count = int32_t(batches);
+    ok(f.layout_set(l, lt::kBatchCount, &count, sizeof count), "setting a batch");
+    ok(f.layout_set(l, lt::kBatchOffset, &m.batch, sizeof m.batch), "setting a batch stride");
+  }
+};
+
+// What an algorithm depends on: sizes, strides, types, epilogue and the alignment of the operands.
+using Key = std::array<int64_t, 22>;
+
+int64_t alignment(const void* p) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  return address == 0 ? 16 : int64_t(std::min<uintptr_t>(address & -address, 256));
+}
+
+Key key_of(const BlasPlan& plan, const BlasMatmul& p, const Types& types, int device) {
+  Key key{};
+  size_t i = 0;
+  for (const ColumnMatrix* m : {&plan.first, &plan.second, &plan.out, &plan.c})
+    for (int64_t v : {m->ld, m->batch}) key[i++] = v;
+  for (int64_t v : {plan.out.rows, plan.out.cols, p.k, p.batches, int64_t(plan.first.transposed),
+                    int64_t(plan.second.transposed), int64_t(p.relu) * 2 + (plan.bias != nullptr),
+                    int64_t(types.data), int64_t(types.compute), int64_t(device), alignment(plan.first_data),
+                    alignment(plan.second_data), alignment(plan.out_data), alignment(plan.c_data)})
+    key[i++] = v;
+  return key;
+}
+
+class Blas {
+ public:
+  static Blas& instance() {
+    static Blas& blas = *new Blas;
+    return blas;
+  }
+
+  lt::Handle handle(int device) {
+    std::lock_guard lock(mutex_);
+    lt::Handle& h = handles_[device];
+    if (!h) ok(lt::functions().create(&h), "creating a handle");
+    return h;
+  }
+
+  lt::Heuristic algorithm(const Key& key, lt::Handle handle, const Descriptors& d) {
+    {
+      std::lock_guard lock(mutex_);
+      if (const auto known = algorithms_.find(key); known != algorithms_.end()) return known->second;
+    }
+    const lt::Functions& f = lt::functions();
+    Owned<lt::Preference> preference(f.preference_destroy);
+    ok(f.preference_create(preference.out()), "creating a preference");
+    ok(f.preference_set(preference, lt::kMaxWorkspace, &kWorkspace, sizeof kWorkspace), "limiting the workspace");
+    lt::Heuristic best{};
+    int found = 0;
+    ok(f.heuristic(handle, d.desc, d.first, d.second, d.c, d.out, preference, 1, &best, &found),
+       "choosing an algorithm");
+    check(found > 0 && best.state == lt::kSuccess, Code::unsupported, "cuBLASLt has no algorithm for this product");
+    std::lock_guard lock(mutex_);
+    if (algorithms_.size() >= kMostAlgorithms) algorithms_.clear();
+    return algorithms_[key] = best;
+  }
+
+ private:
+  static constexpr size_t kMostAlgorithms = 4096;
+  std::mutex mutex_;
+  std::map<int, lt::Handle> handles_;
+  std::map<Key, lt::Heuristic> algorithms_;
+};
+
+// Memory for the duration of one enqueue; the allocator reuses it in the stream's order.
+struct Workspace {
+  Block* block = nullptr;
+  Workspace(Stream s, size_t bytes) {
+    OpLabel label("matmul workspace");
+    if (bytes) block = allocator_of(s.device).allocate(bytes, s.id);
+  }
+  ~Workspace() { deallocate(block); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  void* data() const { return block ? block->data : nullptr; }
+};
+
+// alpha and beta in the type that the product is scaled in.
+union Scalar {
+  float f32;
+  double f64;
+  Scalar(double v, bool wide) { wide ? void(f64 = v) : void(f32 = float(v)); }
+};
+
+}  // namespace
+
+bool blas_takes(const BlasMatmul& problem) { return plan_of(problem).has_value(); }
+
+void blas_matmul(Stream s, const BlasMatmul& p) {
+  const std::optional<BlasPlan> plan = plan_of(p);
+  check(plan.has_value(), Code::internal, "a product that cuBLASLt does not take was given to it");
+  const DeviceGuard guard(s.device.index);
+  const Types types = types_of(p.dtype);
+  const Descriptors d(*plan, p, types);
+  Blas& blas = Blas::instance();
+  const lt::Handle handle = blas.handle(s.device.index);
+  const lt::Heuristic chosen = blas.algorithm(key_of(*plan, p, types, s.device.index), handle, d);
+  const Workspace workspace(s, chosen.workspace);
+  const bool wide = types.scale == lt::kReal64;
+  const Scalar alpha(p.alpha, wide), beta(plan->has_c ? p.beta : 0, wide);
+  ok(d.f.matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second, &beta, plan->c_data,
+                d.c, plan->out_data, d.out, &chosen.algo, workspace.data(), chosen.workspace, native_stream(s)),
+     "the product");
+}
+
+void set_blas_tf32(bool allowed) { g_tf32 = allowed; }
+bool blas_tf32() { return g_tf32; }
+
+}  // namespace flambeau::cuda

@@ -1,0 +1,50 @@
+// Opening cuBLASLt. A failed attempt is repeated at the next use: a directory may have been named meanwhile.
+#include "device/cuda/blas_lt.h"
+
+#include <dlfcn.h>
+
+#include "base/error.h"
+
+namespace flambeau::cuda::lt {
+namespace {
+
+constexpr size_t kOldest = 120000;
+
+std::string too_old(void* handle) {
+  const auto version = reinterpret_cast<size_t (*)()>(dlsym(handle, "cublasLtGetVersion"));
+  if (!version) return "it has no cublasLtGetVersion";
+  return version() < kOldest ? cat_text("version ", version(), ", needed is ", kOldest, " or newer") : "";
+}
+
+Functions load() {
+  static constexpr const char* sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  static constexpr const char* wheels[] = {"nvidia/cu13/lib", "nvidia/cublas/lib"};
+  const Library lib = Library::open({"cuBLASLt", sonames, wheels, "pip install nvidia-cublas", too_old});
+  Functions f{};
+  const auto bind = [&](auto& pointer, const char* name) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(lib.symbol(name));
+  };
+  bind(f.version, "cublasLtGetVersion");
+  bind(f.create, "cublasLtCreate");
+  bind(f.desc_create, "cublasLtMatmulDescCreate");
+  bind(f.desc_set, "cublasLtMatmulDescSetAttribute");
+  bind(f.desc_destroy, "cublasLtMatmulDescDestroy");
+  bind(f.layout_create, "cublasLtMatrixLayoutCreate");
+  bind(f.layout_set, "cublasLtMatrixLayoutSetAttribute");
+  bind(f.layout_destroy, "cublasLtMatrixLayoutDestroy");
+  bind(f.preference_create, "cublasLtMatmulPreferenceCreate");
+  bind(f.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+  bind(f.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+  bind(f.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  bind(f.matmul, "cublasLtMatmul");
+  return f;
+}
+
+}  // namespace
+
+const Functions& functions() {
+  static const Functions f = load();  // an exception leaves it uninitialised: the next call tries again
+  return f;
+}
+
+}  // namespace flambeau::cuda::lt

@@ -1,0 +1,66 @@
+// From strides to column-major operands; see blas_plan.h. Strides along a dimension of size 1 mean nothing.
+#include "device/cuda/blas_plan.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace flambeau::cuda {
+namespace {
+
+using Operand = BlasMatmul::Operand;
+
+Operand transposed(Operand o) {
+  std::swap(o.row, o.col);
+  return o;
+}
+
+// [rows, cols] with unit column stride, read as its column-major transpose [cols, rows].
+std::optional<ColumnMatrix> row_major(const Operand& o, int64_t rows, int64_t cols) {
+  if (cols > 1 && o.col != 1) return std::nullopt;
+  if (rows > 1 && o.row < std::max<int64_t>(cols, 1)) return std::nullopt;
+  return ColumnMatrix{cols, rows, rows > 1 ? o.row : std::max<int64_t>(cols, 1), o.batch, false};
+}
+
+// Either layout of [rows, cols], for an operand whose transpose [cols, rows] is what enters the product.
+std::optional<ColumnMatrix> either(const Operand& o, int64_t rows, int64_t cols) {
+  if (auto straight = row_major(o, rows, cols)) return straight;
+  auto flipped = row_major(transposed(o), cols, rows);
+  if (flipped) flipped->transposed = true;
+  return flipped;
+}
+
+bool fits(const BlasMatmul& p) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();  // its dimensions are 32-bit in part
+  const bool dtype = p.dtype == Dtype::f32 || p.dtype == Dtype::f64 || is_half(p.dtype);
+  return dtype && p.m > 0 && p.n > 0 && p.k > 0 && p.batches > 0 && std::max({p.m, p.n, p.k, p.batches}) <= most;
+}
+
+}  // namespace
+
+std::optional<BlasPlan> plan_of(const BlasMatmul& problem) {
+  if (!fits(problem)) return std::nullopt;
+  BlasMatmul p = problem;
+  if (!row_major(p.out, p.m, p.n)) {  // out^T = b^T @ a^T
+    std::swap(p.m, p.n);
+    std::swap(p.a, p.b);
+    for (Operand* o : {&p.out, &p.a, &p.b, &p.c}) *o = transposed(*o);
+  }
+  const auto out = row_major(p.out, p.m, p.n), first = either(p.b, p.k, p.n), second = either(p.a, p.m, p.k);
+  if (!out || !first || !second || (p.batches > 1 && p.out.batch == 0)) return std::nullopt;
+  BlasPlan plan{*first, *second, *out, *out, p.b.data, p.a.data, p.out.data, p.out.data};
+  if (!p.c.data || p.beta == 0) return plan;
+  const bool one_row = p.c.row == 0 && p.m > 1, contiguous = p.n == 1 || p.c.col == 1;
+  if ((one_row || p.m == 1) && contiguous && p.beta == 1 && (p.batches == 1 || p.c.batch == 0)) {
+    plan.bias = p.c.data;
+    return plan;
+  }
+  const auto c = row_major(p.c, p.m, p.n);
+  if (!c || one_row) return std::nullopt;
+  plan.c = *c;
+  plan.c_data = p.c.data;
+  plan.has_c = true;
+  return plan;
+}
+
+}  // namespace flambeau::cuda

@@ -1,0 +1,86 @@
+// The table of errors; see status.h.
+#include "device/cuda/status.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "base/error.h"
+#include "device/limits.h"
+
+namespace flambeau::cuda {
+namespace {
+
+using hal::Status;
+
+thread_local std::unique_ptr<std::string> t_text;
+std::array<std::atomic<int>, kMaxDevices> g_lost{};  // the cudaError_t that lost the device
+
+Status meaning(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return Status::ok;
+    case cudaErrorNotReady: return Status::not_ready;
+    case cudaErrorMemoryAllocation: return Status::out_of_memory;
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorExternalDevice: return Status::device_lost;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorJitCompilerNotFound: return Status::no_kernel_image;
+    case cudaErrorInsufficientDriver:
+    case cudaErrorCallRequiresNewerDriver:
+    case cudaErrorCompatNotSupportedOnDevice: return Status::driver_too_old;
+    case cudaErrorNoDevice:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorStubLibrary: return Status::no_gpu;
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorCapturedEvent:
+    case cudaErrorStreamCaptureWrongThread: return Status::capture;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidDevice:
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorInvalidMemcpyDirection: return Status::invalid;
+    case cudaErrorNotSupported: return Status::unsupported;
+    default: return Status::internal;
+  }
+}
+
+}  // namespace
+
+Status status_of(cudaError_t error, int device) {
+  const Status status = meaning(error);
+  if (status == Status::ok) return status;
+  (void)cudaGetLastError();  // a failure that is not sticky must not show in somebody else's next call
+  if (status == Status::not_ready) return status;
+  t_text = std::make_unique<std::string>(cat_text(cudaGetErrorName(error), ": ", cudaGetErrorString(error)));
+  if (status == Status::device_lost && device >= 0 && device < kMaxDevices) g_lost[size_t(device)] = int(error);
+  return status;
+}
+
+std::string last_text() { return t_text ? *t_text : std::string(); }
+
+Status sticky_error(int device) {
+  const int error = g_lost[size_t(device)];
+  return error == 0 ? Status::ok : status_of(cudaError_t(error), device);
+}
+
+}  // namespace flambeau::cuda

@@ -1,0 +1,47 @@
+// CUDA's error codes as the HAL's: which ones mean that the device is lost, and the text that goes with the
+// thread's last failure.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "device/hal.h"
+
+namespace flambeau::cuda {
+
+// Maps, keeps the text for this thread, clears CUDA's own record, and remembers that a lost device is lost.
+hal::Status status_of(cudaError_t error, int device);
+std::string last_text();
+hal::Status sticky_error(int device);
+
+// Makes a device current for CUDA calls on this thread and puts the previous one back: other libraries in the
+// process have a current device too.
+class DeviceGuard {
+ public:
+  explicit DeviceGuard(int device) {
+    error_ = cudaGetDevice(&before_);
+    if (error_ == cudaSuccess && before_ != device) {
+      error_ = cudaSetDevice(device);
+      changed_ = error_ == cudaSuccess;
+    }
+  }
+  ~DeviceGuard() {
+    if (changed_) cudaSetDevice(before_);
+  }
+  DeviceGuard(const DeviceGuard&) = delete;
+  DeviceGuard& operator=(const DeviceGuard&) = delete;
+  cudaError_t error() const { return error_; }
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+  cudaError_t error_;
+};
+
+// Runs `f` with the device current.
+template <class F> hal::Status on_device(int device, F&& f) {
+  const DeviceGuard guard(device);
+  return status_of(guard.error() != cudaSuccess ? guard.error() : f(), device);
+}
+
+}  // namespace flambeau::cuda
