@@ -23,6 +23,191 @@ enum { FLAM_GELU_UNSPECIFIED = 0, FLAM_GELU_NONE = 1, FLAM_GELU_TANH = 2 };
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F") FLAM_INPLACE flam_tensor *flam_relu(
     const flam_tensor *input);
 
+/** `x` above 0, else `negative_slope * x`, elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - `negative_slope`: factor below 0; default 0.01.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_leaky_relu(
+    const flam_tensor *input, double negative_slope FLAM_DEFAULT(0.01));
+
+/** Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - `alpha`: value that the negative side tends to; default 1.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - source: Clevert et al., 2015, arXiv 1511.07289.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_elu(const flam_tensor *input,
+    double alpha FLAM_DEFAULT(1));
+
+/** Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - source: Klambauer et al., 2017, arXiv 1706.02515.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_selu(
+    const flam_tensor *input);
+
+/** Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
+ * 1))`.
+ *
+ * - `input`: any shape; floating point.
+ * - `alpha`: scale of the negative side, not 0; default 1.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   where `alpha` is 0.
+ * - source: Barron, 2017, arXiv 1704.07483.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_celu(
+    const flam_tensor *input, double alpha FLAM_DEFAULT(1));
+
+/** Gaussian error linear unit, `x * Phi(x)` elementwise, Phi the standard normal distribution.
+ *
+ * - `input`: any shape; floating point.
+ * - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`;
+ *   default exact.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - source: Hendrycks and Gimpel, 2016, arXiv 1606.08415.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_gelu(const flam_tensor *input,
+    flam_gelu_form approximate FLAM_DEFAULT(FLAM_GELU_NONE));
+
+/** Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - source: Elfwing et al., 2017, arXiv 1702.03118.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_silu(const flam_tensor *input);
+
+/** `x * tanh(softplus(x))` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - source: Misra, 2019, arXiv 1908.08681.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_mish(const flam_tensor *input);
+
+/** `log(1 + e^(beta x)) / beta` elementwise; `x` itself where `beta x` exceeds `threshold`.
+ *
+ * - `input`: any shape; floating point.
+ * - `beta`: sharpness, not 0; default 1.
+ * - `threshold`: where the linear part begins; default 20.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_softplus(const flam_tensor *input,
+    double beta FLAM_DEFAULT(1), double threshold FLAM_DEFAULT(20));
+
+/** `min(max(x, 0), 6)` elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_relu6(
+    const flam_tensor *input);
+
+/** `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `min_val`: lower bound; default -1.
+ * - `max_val`: upper bound; default 1.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val`
+ *   exceeds `max_val`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_hardtanh(
+    const flam_tensor *input, double min_val FLAM_DEFAULT(-1), double max_val FLAM_DEFAULT(1));
+
+/** `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_hardsigmoid(
+    const flam_tensor *input);
+
+/** `x * min(max(x + 3, 0), 6) / 6` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ * - source: Howard et al., 2019, arXiv 1905.02244.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_hardswish(
+    const flam_tensor *input);
+
+/** `log(sigmoid(x))` elementwise, without overflow.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_logsigmoid(const flam_tensor *input);
+
+/** `x` above a threshold, else a constant, elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `threshold`: elements not above it are replaced.
+ * - `value`: what they are replaced by.
+ * - returns: shape, dtype and device of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_threshold(
+    const flam_tensor *input, double threshold, double value);
+
+/** `x / (1 + |x|)` elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: shape of `input`; its dtype, or the default dtype for integers.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_softsign(const flam_tensor *input);
+
+/** `x - tanh(x)` elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: shape of `input`; its dtype, or the default dtype for integers.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_tanhshrink(const flam_tensor *input);
+
+/** Exponentials of the elements, divided by their sum along a dimension.
+ *
+ * - `input`: any shape; floating point, or any dtype with `dtype` given.
+ * - `dim`: the dimension along which the results sum to 1.
+ * - `dtype`: converts `input` first; default: its own.
+ * - returns: shape of `input`; `dtype` or that of `input`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not
+ *   floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.softmax") flam_tensor *flam_softmax(
+    const flam_tensor *input, int64_t dim, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** Logarithm of the softmax along a dimension, computed without overflow.
+ *
+ * - `input`: any shape; floating point, or any dtype with `dtype` given.
+ * - `dim`: the dimension along which the results sum to 1.
+ * - `dtype`: converts `input` first; default: its own.
+ * - returns: shape of `input`; `dtype` or that of `input`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not
+ *   floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.log_softmax")
+    flam_tensor *flam_log_softmax(const flam_tensor *input, int64_t dim,
+        FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
 #ifdef __cplusplus
 }
 #endif

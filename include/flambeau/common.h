@@ -112,7 +112,8 @@ enum {
   FLAM_REDUCTION_UNSPECIFIED = 0,
   FLAM_REDUCTION_NONE = 1,
   FLAM_REDUCTION_MEAN = 2,
-  FLAM_REDUCTION_SUM = 3
+  FLAM_REDUCTION_SUM = 3,
+  FLAM_REDUCTION_BATCHMEAN = 4 /* of kl_div: the sum over the first size */
 };
 
 typedef struct flam_tensor flam_tensor;

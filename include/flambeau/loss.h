@@ -1,0 +1,148 @@
+/* Losses.
+ * namespace: ops
+ */
+#ifndef FLAMBEAU_LOSS_H
+#define FLAMBEAU_LOSS_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Squared error, `(input - target)^2`.
+ *
+ * - `input`: any shape; floating point.
+ * - `target`: shape that broadcasts with `input`'s.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_mse_loss(const flam_tensor *input,
+    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+
+/** Absolute error, `|input - target|`.
+ *
+ * - `input`: any shape; floating point.
+ * - `target`: shape that broadcasts with `input`'s.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_l1_loss(const flam_tensor *input,
+    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+
+/** `d^2 / (2 beta)` where `d = |input - target|` is below `beta`, else `d - beta / 2`.
+ *
+ * - `input`: any shape; floating point.
+ * - `target`: shape that broadcasts with `input`'s.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean.
+ * - `beta`: where the quadratic part ends, at least 0; default 1.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`,
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for a negative `beta`.
+ * - source: Girshick, 2015, arXiv 1504.08083.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_smooth_l1_loss(const flam_tensor *input,
+    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    double beta FLAM_DEFAULT(1));
+
+/** `d^2 / 2` where `d = |input - target|` is at most `delta`, else `delta * (d - delta / 2)`.
+ *
+ * - `input`: any shape; floating point.
+ * - `target`: shape that broadcasts with `input`'s.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean.
+ * - `delta`: where the quadratic part ends, above 0; default 1.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`,
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where `delta` is not above 0.
+ * - source: Huber, 1964, Annals of Mathematical Statistics 35.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_huber_loss(const flam_tensor *input,
+    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    double delta FLAM_DEFAULT(1));
+
+/** Cross entropy between the softmax of `input` over classes and `target`.
+ *
+ * - `input`: [C], [N, C] or [N, C, d1, ...]: unnormalised logits; floating point.
+ * - `target`: class indices, int64 or u8, shape of `input` without C; or probabilities, shape and
+ *   dtype of `input`.
+ * - `weight`: [C], factor of each class, or none; default none.
+ * - `ignore_index`: targets of this value count for nothing; default -100.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the
+ *   targets that count).
+ * - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1]; default 0.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX`
+ *   for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for `label_smoothing` outside
+ *   [0, 1].
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_cross_entropy(const flam_tensor *input,
+    const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    int64_t ignore_index FLAM_DEFAULT(-100), flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    double label_smoothing FLAM_DEFAULT(0));
+
+/** Negative log likelihood, `-weight[t] * input[t]` for target class t.
+ *
+ * - `input`: [C], [N, C] or [N, C, d1, ...]: log-probabilities; floating point.
+ * - `target`: class indices, int64 or u8, shape of `input` without C.
+ * - `weight`: [C], factor of each class, or none; default none.
+ * - `ignore_index`: targets of this value count for nothing; default -100.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the
+ *   targets that count).
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX`
+ *   for a class outside [0, C) on the cpu.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_nll_loss(const flam_tensor *input,
+    const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    int64_t ignore_index FLAM_DEFAULT(-100),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+
+/** `-(t log p + (1 - t) log(1 - p))`, logarithms limited to -100.
+ *
+ * - `input`: probabilities in [0, 1]; any shape; floating point.
+ * - `target`: shape and dtype of `input`.
+ * - `weight`: factor that broadcasts with `input`, or none; default none.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_binary_cross_entropy(
+    const flam_tensor *input, const flam_tensor *target,
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
+
+/** Binary cross entropy of the sigmoid of `input`, computed without overflow.
+ *
+ * - `input`: logits; any shape; floating point.
+ * - `target`: shape of `input`.
+ * - `weight`: factor that broadcasts with `input`, or none; default none.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean.
+ * - `pos_weight`: factor of the positive term that broadcasts with `input`, or none; default none.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_binary_cross_entropy_with_logits(
+    const flam_tensor *input, const flam_tensor *target,
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    FLAM_NULLABLE const flam_tensor *pos_weight FLAM_DEFAULT(NULL));
+
+/** Kullback-Leibler divergence, `t * (log t - input)`, 0 where `t` is 0.
+ *
+ * - `input`: log-probabilities; any shape; floating point.
+ * - `target`: shape that broadcasts with `input`'s: probabilities, or their logarithms.
+ * - `reduction`: none, mean, sum, or sum over the first size (batchmean); default mean.
+ * - `log_target`: whether `target` holds logarithms; default false.
+ * - returns: 0-d, or the shape of the losses without a reduction.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_kl_div(const flam_tensor *input,
+    const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    flam_bool log_target FLAM_DEFAULT(0));
+
+#ifdef __cplusplus
+}
+#endif
+#endif
