@@ -5,9 +5,12 @@
 
 #include "flambeau/activation.h"
 #include "flambeau/binary.h"
+#include "flambeau/compare.h"
 #include "flambeau/index.h"
 #include "flambeau/matmul.h"
+#include "flambeau/pointwise.h"
 #include "flambeau/reduce.h"
+#include "flambeau/ternary.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +24,107 @@ extern "C" {
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_relu_(flam_tensor *input);
+
+/** In-place form of `flam_leaky_relu`: `x` above 0, else `negative_slope * x`, elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - `negative_slope`: factor below 0; default 0.01.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_leaky_relu_(flam_tensor *input, double negative_slope
+    FLAM_DEFAULT(0.01));
+
+/** In-place form of `flam_elu`: exponential linear unit:
+ *
+ * - `input`: any shape; floating point.
+ * - `alpha`: value that the negative side tends to; default 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_elu_(flam_tensor *input, double alpha FLAM_DEFAULT(1));
+
+/** In-place form of `flam_selu`: scaled exponential linear unit:
+ *
+ * - `input`: any shape; floating point.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_selu_(flam_tensor *input);
+
+/** In-place form of `flam_celu`: continuously differentiable exponential linear unit:
+ *
+ * - `input`: any shape; floating point.
+ * - `alpha`: scale of the negative side, not 0; default 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   where `alpha` is 0.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_celu_(flam_tensor *input, double alpha FLAM_DEFAULT(1));
+
+/** In-place form of `flam_silu`: sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_silu_(flam_tensor *input);
+
+/** In-place form of `flam_mish`: `x * tanh(softplus(x))` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mish_(flam_tensor *input);
+
+/** In-place form of `flam_relu6`: `min(max(x, 0), 6)` elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_relu6_(flam_tensor *input);
+
+/** In-place form of `flam_hardtanh`: `x` limited to a range, elementwise; its slope outside and at
+ * the bounds is 0.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `min_val`: lower bound; default -1.
+ * - `max_val`: upper bound; default 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where
+ *   `min_val` exceeds `max_val`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hardtanh_(flam_tensor *input, double min_val
+    FLAM_DEFAULT(-1), double max_val FLAM_DEFAULT(1));
+
+/** In-place form of `flam_hardsigmoid`: `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hardsigmoid_(flam_tensor *input);
+
+/** In-place form of `flam_hardswish`: `x * min(max(x + 3, 0), 6) / 6` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hardswish_(flam_tensor *input);
+
+/** In-place form of `flam_threshold`: `x` above a threshold, else a constant, elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `threshold`: elements not above it are replaced.
+ * - `value`: what they are replaced by.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_threshold_(flam_tensor *input, double threshold, double
+    value);
 
 /** In-place form of `flam_add`: sum, `input + alpha * other` elementwise.
  *
@@ -86,6 +190,511 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mul_(flam_tensor *input, const flam_
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mul_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_div`: quotient, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`);
+ *   default: the exact quotient.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
+ *   bool with a rounding mode.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_div_(flam_tensor *input, const flam_tensor *other,
+    flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED));
+
+/** `flam_div` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`);
+ *   default: the exact quotient.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
+ *   bool with a rounding mode.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_div_out(const flam_tensor *input, const flam_tensor
+    *other, flam_rounding rounding_mode FLAM_DEFAULT(FLAM_ROUNDING_UNSPECIFIED), flam_tensor *out);
+
+/** In-place form of `flam_floor_divide`: quotient rounded downwards, elementwise.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE`
+ *   where both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_floor_divide_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_floor_divide` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE`
+ *   where both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_floor_divide_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise:
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
+ *   both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_remainder_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_remainder` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
+ *   both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_remainder_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
+ *   both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_fmod_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_fmod` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
+ *   both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_fmod_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `exponent`: shape that broadcasts with `input`'s; any dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,
+ *   `FLAM_ERROR_DTYPE` where both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_pow_(flam_tensor *input, const flam_tensor *exponent);
+
+/** `flam_pow` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `exponent`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,
+ *   `FLAM_ERROR_DTYPE` where both are bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_pow_out(const flam_tensor *input, const flam_tensor
+    *exponent, flam_tensor *out);
+
+/** `flam_maximum` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_maximum_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_minimum` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_minimum_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_fmax` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_fmax_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_fmin` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_fmin_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_atan2`: angle of the vector (`other`, `input`) in radians, elementwise,
+ * in [-pi, pi].
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_atan2_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_atan2` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_atan2_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_logical_and`: whether both elements are not 0.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_and_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_logical_and` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_and_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_logical_or`: whether at least one element is not 0.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_or_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_logical_or` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_or_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_logical_xor`: whether exactly one element is not 0.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_xor_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_logical_xor` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_xor_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_bitwise_and`: bitwise and of two elements; of bool the logical one.
+ *
+ * - `input`: any shape; bool or integral.
+ * - `other`: shape that broadcasts with `input`'s; bool or integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_and_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_bitwise_and` into an existing tensor.
+ *
+ * - `input`: any shape; bool or integral.
+ * - `other`: shape that broadcasts with `input`'s; bool or integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_and_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_bitwise_or`: bitwise or of two elements; of bool the logical one.
+ *
+ * - `input`: any shape; bool or integral.
+ * - `other`: shape that broadcasts with `input`'s; bool or integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_or_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_bitwise_or` into an existing tensor.
+ *
+ * - `input`: any shape; bool or integral.
+ * - `other`: shape that broadcasts with `input`'s; bool or integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_or_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_bitwise_xor`: bitwise exclusive or of two elements; of bool the logical
+ * one.
+ *
+ * - `input`: any shape; bool or integral.
+ * - `other`: shape that broadcasts with `input`'s; bool or integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_xor_(flam_tensor *input, const flam_tensor
+    *other);
+
+/** `flam_bitwise_xor` into an existing tensor.
+ *
+ * - `input`: any shape; bool or integral.
+ * - `other`: shape that broadcasts with `input`'s; bool or integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_xor_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that
+ * is negative or as wide as the dtype.
+ *
+ * - `input`: any shape; integral.
+ * - `other`: shape that broadcasts with `input`'s; integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for bool and floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_left_shift_(flam_tensor *input, const
+    flam_tensor *other);
+
+/** `flam_bitwise_left_shift` into an existing tensor.
+ *
+ * - `input`: any shape; integral.
+ * - `other`: shape that broadcasts with `input`'s; integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for bool and floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_left_shift_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the
+ * sign; -1 or 0 where that is negative or as wide as the dtype.
+ *
+ * - `input`: any shape; integral.
+ * - `other`: shape that broadcasts with `input`'s; integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for bool and floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_right_shift_(flam_tensor *input, const
+    flam_tensor *other);
+
+/** `flam_bitwise_right_shift` into an existing tensor.
+ *
+ * - `input`: any shape; integral.
+ * - `other`: shape that broadcasts with `input`'s; integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_DTYPE` for bool and floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_right_shift_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_eq`: whether `input` is equal to `other`, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_eq_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_eq` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_eq_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_ne`: whether `input` is not equal to `other`, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ne_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_ne` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ne_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_lt`: whether `input` is less than `other`, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lt_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_lt` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lt_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_le`: whether `input` is less than or equal to `other`, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_le_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_le` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_le_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_gt`: whether `input` is greater than `other`, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_gt_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_gt` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_gt_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_ge`: whether `input` is greater than or equal to `other`, elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ge_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_ge` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ge_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
 /** In-place form of `flam_index_add`: adds slices to the slices of a tensor that an index names;
@@ -242,6 +851,559 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_baddbmm_out(const flam_tensor *input
     *batch1, const flam_tensor *batch2, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1),
     flam_tensor *out);
 
+/** In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_abs_(flam_tensor *input);
+
+/** `flam_abs` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_abs_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_neg`: negation elementwise; unsigned integers wrap around.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_neg_(flam_tensor *input);
+
+/** `flam_neg` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_neg_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none beyond those of every operation.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sign_(flam_tensor *input);
+
+/** `flam_sign` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none beyond those of every operation.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sign_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_exp`: `e^x` elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_exp_(flam_tensor *input);
+
+/** `flam_exp` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_exp_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_exp2`: `2^x` elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_exp2_(flam_tensor *input);
+
+/** `flam_exp2` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_exp2_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_expm1`: `e^x - 1` elementwise, exact for small `x`.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_expm1_(flam_tensor *input);
+
+/** `flam_expm1` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_expm1_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_log`: natural logarithm elementwise; -inf at 0, NaN below.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log_(flam_tensor *input);
+
+/** `flam_log` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_log2`: logarithm to base 2 elementwise; -inf at 0, NaN below.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log2_(flam_tensor *input);
+
+/** `flam_log2` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log2_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_log10`: logarithm to base 10 elementwise; -inf at 0, NaN below.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log10_(flam_tensor *input);
+
+/** `flam_log10` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log10_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_log1p`: `log(1 + x)` elementwise, exact for small `x`.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log1p_(flam_tensor *input);
+
+/** `flam_log1p` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_log1p_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_sqrt`: square root elementwise; NaN below 0.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sqrt_(flam_tensor *input);
+
+/** `flam_sqrt` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sqrt_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_rsqrt`: `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_rsqrt_(flam_tensor *input);
+
+/** `flam_rsqrt` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_rsqrt_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_square`: `x * x` elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_square_(flam_tensor *input);
+
+/** `flam_square` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_square_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_reciprocal`: `1 / x` elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_reciprocal_(flam_tensor *input);
+
+/** `flam_reciprocal` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_reciprocal_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** In-place form of `flam_sin`: sine elementwise, of radians.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sin_(flam_tensor *input);
+
+/** `flam_sin` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sin_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_cos`: cosine elementwise, of radians.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cos_(flam_tensor *input);
+
+/** `flam_cos` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cos_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_tan`: tangent elementwise, of radians.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tan_(flam_tensor *input);
+
+/** `flam_tan` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tan_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_asin`: arc sine elementwise, in radians.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_asin_(flam_tensor *input);
+
+/** `flam_asin` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_asin_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_acos`: arc cosine elementwise, in radians.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_acos_(flam_tensor *input);
+
+/** `flam_acos` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_acos_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_atan`: arc tangent elementwise, in radians.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_atan_(flam_tensor *input);
+
+/** `flam_atan` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_atan_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_sinh`: hyperbolic sine elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sinh_(flam_tensor *input);
+
+/** `flam_sinh` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sinh_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_cosh`: hyperbolic cosine elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cosh_(flam_tensor *input);
+
+/** `flam_cosh` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cosh_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_tanh`: hyperbolic tangent elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tanh_(flam_tensor *input);
+
+/** `flam_tanh` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tanh_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_sigmoid`: logistic function, `1 / (1 + e^-x)` elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sigmoid_(flam_tensor *input);
+
+/** `flam_sigmoid` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sigmoid_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_erf`: error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from
+ * 0 to `x`, elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erf_(flam_tensor *input);
+
+/** `flam_erf` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erf_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_floor`: greatest integer not above each element; integers stay as they
+ * are.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_floor_(flam_tensor *input);
+
+/** `flam_floor` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_floor_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_ceil`: least integer not below each element; integers stay as they are.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ceil_(flam_tensor *input);
+
+/** `flam_ceil` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ceil_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_trunc`: integer part of each element; integers stay as they are.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_trunc_(flam_tensor *input);
+
+/** `flam_trunc` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_trunc_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_round`: nearest value with a number of decimals, halves to even.
+ *
+ * - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
+ * - `decimals`: decimals to keep; negative ones round before the point; default 0.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_round_(flam_tensor *input, int64_t decimals
+    FLAM_DEFAULT(0));
+
+/** `flam_round` into an existing tensor.
+ *
+ * - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
+ * - `decimals`: decimals to keep; negative ones round before the point; default 0.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_round_out(const flam_tensor *input, int64_t decimals
+    FLAM_DEFAULT(0), flam_tensor *out);
+
+/** In-place form of `flam_frac`: `x - trunc(x)` elementwise.
+ *
+ * - `input`: any shape; floating point.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_frac_(flam_tensor *input);
+
+/** `flam_frac` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_frac_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_logical_not`: whether each element is 0.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none beyond those of every operation.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_not_(flam_tensor *input);
+
+/** `flam_logical_not` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none beyond those of every operation.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logical_not_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** In-place form of `flam_bitwise_not`: bits of each element inverted; of bool the negation.
+ *
+ * - `input`: any shape; bool or integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_(flam_tensor *input);
+
+/** `flam_bitwise_not` into an existing tensor.
+ *
+ * - `input`: any shape; bool or integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_out(const flam_tensor *input, flam_tensor
+    *out);
+
 /** `flam_sum` into an existing tensor.
  *
  * - `input`: any shape and dtype; bool and integers are summed in int64.
@@ -255,6 +1417,319 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_baddbmm_out(const flam_tensor *input
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sum_out(const flam_tensor *input, FLAM_NULLABLE const
     int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_dtype
     dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_mean` into an existing tensor.
+ *
+ * - `input`: any shape; floating point, or any dtype with `dtype` given.
+ * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where the result is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_mean_out(const flam_tensor *input, FLAM_NULLABLE const
+    int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_dtype
+    dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_amax` into an existing tensor.
+ *
+ * - `input`: any dtype; the reduced dimensions are not empty.
+ * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0;
+ *   `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_amax_out(const flam_tensor *input, FLAM_NULLABLE const
+    int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor
+    *out);
+
+/** `flam_amin` into an existing tensor.
+ *
+ * - `input`: any dtype; the reduced dimensions are not empty.
+ * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0;
+ *   `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_amin_out(const flam_tensor *input, FLAM_NULLABLE const
+    int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor
+    *out);
+
+/** `flam_argmax` into an existing tensor.
+ *
+ * - `input`: any dtype but bool; the reduced dimension is not empty.
+ * - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE`
+ *   for bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_argmax_out(const flam_tensor *input, FLAM_NULLABLE const
+    int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_argmin` into an existing tensor.
+ *
+ * - `input`: any dtype but bool; the reduced dimension is not empty.
+ * - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE`
+ *   for bool.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_argmin_out(const flam_tensor *input, FLAM_NULLABLE const
+    int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_any` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_any_out(const flam_tensor *input, FLAM_NULLABLE const
+    int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor
+    *out);
+
+/** `flam_all` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_all_out(const flam_tensor *input, FLAM_NULLABLE const
+    int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor
+    *out);
+
+/** In-place form of `flam_cumsum`: running sums along a dimension.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension to run along.
+ * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cumsum_(flam_tensor *input, int64_t dim, flam_dtype
+    dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** `flam_cumsum` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension to run along.
+ * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cumsum_out(const flam_tensor *input, int64_t dim,
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** In-place form of `flam_cumprod`: running products along a dimension.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension to run along.
+ * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cumprod_(flam_tensor *input, int64_t dim, flam_dtype
+    dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+
+/** `flam_cumprod` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension to run along.
+ * - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cumprod_out(const flam_tensor *input, int64_t dim,
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_where` into an existing tensor.
+ *
+ * - `condition`: any shape; bool.
+ * - `input`: shape that broadcasts with the others'; any dtype.
+ * - `other`: shape that broadcasts with the others'; any dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where
+ *   `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_where_out(const flam_tensor *condition, const
+    flam_tensor *input, const flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_clamp`: elements limited to a range; where `min` exceeds `max` the
+ * result is `max`.
+ *
+ * - `input`: any shape and dtype.
+ * - `min`: lower bound that broadcasts with `input`, or none; default none.
+ * - `max`: upper bound that broadcasts with `input`, or none; default none.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_clamp_(flam_tensor *input, FLAM_NULLABLE const
+    flam_tensor *min FLAM_DEFAULT(NULL), FLAM_NULLABLE const flam_tensor *max FLAM_DEFAULT(NULL));
+
+/** `flam_clamp` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `min`: lower bound that broadcasts with `input`, or none; default none.
+ * - `max`: upper bound that broadcasts with `input`, or none; default none.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_clamp_out(const flam_tensor *input, FLAM_NULLABLE const
+    flam_tensor *min FLAM_DEFAULT(NULL), FLAM_NULLABLE const flam_tensor *max FLAM_DEFAULT(NULL),
+    flam_tensor *out);
+
+/** In-place form of `flam_clamp_min`: elements not below a bound.
+ *
+ * - `input`: any shape and dtype.
+ * - `min`: bound that broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_clamp_min_(flam_tensor *input, const flam_tensor *min);
+
+/** `flam_clamp_min` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `min`: bound that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_clamp_min_out(const flam_tensor *input, const
+    flam_tensor *min, flam_tensor *out);
+
+/** In-place form of `flam_clamp_max`: elements not above a bound.
+ *
+ * - `input`: any shape and dtype.
+ * - `max`: bound that broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_clamp_max_(flam_tensor *input, const flam_tensor *max);
+
+/** `flam_clamp_max` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `max`: bound that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_clamp_max_out(const flam_tensor *input, const
+    flam_tensor *max, flam_tensor *out);
+
+/** In-place form of `flam_masked_fill`: `input` with `value` wherever `mask` holds.
+ *
+ * - `input`: any shape and dtype.
+ * - `mask`: shape that broadcasts with `input`'s; bool.
+ * - `value`: number or 0-d tensor, converted to `input`'s dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has
+ *   dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_masked_fill_(flam_tensor *input, const flam_tensor
+    *mask, const flam_tensor *value);
+
+/** In-place form of `flam_lerp`: linear interpolation, `input + weight * (end - input)`
+ * elementwise.
+ *
+ * - `input`: value at weight 0; floating point.
+ * - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
+ * - `weight`: number or tensor that broadcasts.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lerp_(flam_tensor *input, const flam_tensor *end, const
+    flam_tensor *weight);
+
+/** `flam_lerp` into an existing tensor.
+ *
+ * - `input`: value at weight 0; floating point.
+ * - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
+ * - `weight`: number or tensor that broadcasts.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`,
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lerp_out(const flam_tensor *input, const flam_tensor
+    *end, const flam_tensor *weight, flam_tensor *out);
+
+/** In-place form of `flam_addcmul`: `input + value * tensor1 * tensor2` elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `tensor1`: shape that broadcasts with the others'.
+ * - `tensor2`: shape that broadcasts with the others'.
+ * - `value`: factor; default 1. Must be integral where the result is integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
+ *   `value` of integers.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addcmul_(flam_tensor *input, const flam_tensor *tensor1,
+    const flam_tensor *tensor2, double value FLAM_DEFAULT(1));
+
+/** `flam_addcmul` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `tensor1`: shape that broadcasts with the others'.
+ * - `tensor2`: shape that broadcasts with the others'.
+ * - `value`: factor; default 1. Must be integral where the result is integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
+ *   `value` of integers.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addcmul_out(const flam_tensor *input, const flam_tensor
+    *tensor1, const flam_tensor *tensor2, double value FLAM_DEFAULT(1), flam_tensor *out);
+
+/** In-place form of `flam_addcdiv`: `input + value * tensor1 / tensor2` elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `tensor1`: shape that broadcasts with the others'.
+ * - `tensor2`: shape that broadcasts with the others'.
+ * - `value`: factor; default 1. Must be integral where the result is integral.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
+ *   `value` of integers or all operands are integral.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addcdiv_(flam_tensor *input, const flam_tensor *tensor1,
+    const flam_tensor *tensor2, double value FLAM_DEFAULT(1));
+
+/** `flam_addcdiv` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `tensor1`: shape that broadcasts with the others'.
+ * - `tensor2`: shape that broadcasts with the others'.
+ * - `value`: factor; default 1. Must be integral where the result is integral.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
+ *   `value` of integers or all operands are integral.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addcdiv_out(const flam_tensor *input, const flam_tensor
+    *tensor1, const flam_tensor *tensor2, double value FLAM_DEFAULT(1), flam_tensor *out);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,35 @@ extern "C" {
 struct flam_api_table {
   flam_tensor *(*relu)(const flam_tensor *);
   flam_tensor *(*relu_)(flam_tensor *);
+  flam_tensor *(*leaky_relu)(const flam_tensor *, double);
+  flam_tensor *(*leaky_relu_)(flam_tensor *, double);
+  flam_tensor *(*elu)(const flam_tensor *, double);
+  flam_tensor *(*elu_)(flam_tensor *, double);
+  flam_tensor *(*selu)(const flam_tensor *);
+  flam_tensor *(*selu_)(flam_tensor *);
+  flam_tensor *(*celu)(const flam_tensor *, double);
+  flam_tensor *(*celu_)(flam_tensor *, double);
+  flam_tensor *(*gelu)(const flam_tensor *, flam_gelu_form);
+  flam_tensor *(*silu)(const flam_tensor *);
+  flam_tensor *(*silu_)(flam_tensor *);
+  flam_tensor *(*mish)(const flam_tensor *);
+  flam_tensor *(*mish_)(flam_tensor *);
+  flam_tensor *(*softplus)(const flam_tensor *, double, double);
+  flam_tensor *(*relu6)(const flam_tensor *);
+  flam_tensor *(*relu6_)(flam_tensor *);
+  flam_tensor *(*hardtanh)(const flam_tensor *, double, double);
+  flam_tensor *(*hardtanh_)(flam_tensor *, double, double);
+  flam_tensor *(*hardsigmoid)(const flam_tensor *);
+  flam_tensor *(*hardsigmoid_)(flam_tensor *);
+  flam_tensor *(*hardswish)(const flam_tensor *);
+  flam_tensor *(*hardswish_)(flam_tensor *);
+  flam_tensor *(*logsigmoid)(const flam_tensor *);
+  flam_tensor *(*threshold)(const flam_tensor *, double, double);
+  flam_tensor *(*threshold_)(flam_tensor *, double, double);
+  flam_tensor *(*softsign)(const flam_tensor *);
+  flam_tensor *(*tanhshrink)(const flam_tensor *);
+  flam_tensor *(*softmax)(const flam_tensor *, int64_t, flam_dtype);
+  flam_tensor *(*log_softmax)(const flam_tensor *, int64_t, flam_dtype);
   flam_status (*backward)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       flam_bool, flam_bool, const flam_tensor *const *, size_t);
   flam_tensor_list *(*grad)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
@@ -59,6 +88,79 @@ struct flam_api_table {
   flam_tensor *(*mul)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*mul_)(flam_tensor *, const flam_tensor *);
   flam_tensor *(*mul_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*rsub)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*div)(const flam_tensor *, const flam_tensor *, flam_rounding);
+  flam_tensor *(*div_)(flam_tensor *, const flam_tensor *, flam_rounding);
+  flam_tensor *(*div_out)(const flam_tensor *, const flam_tensor *, flam_rounding, flam_tensor *);
+  flam_tensor *(*floor_divide)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*floor_divide_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*floor_divide_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*remainder)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*remainder_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*remainder_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*fmod)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*fmod_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*fmod_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*pow)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*pow_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*pow_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*maximum)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*maximum_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*minimum)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*minimum_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*fmax)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*fmax_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*fmin)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*fmin_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*atan2)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*atan2_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*atan2_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*logical_and)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logical_and_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logical_and_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*logical_or)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logical_or_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logical_or_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*logical_xor)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logical_xor_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logical_xor_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_and)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_and_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_and_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_or)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_or_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_or_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_xor)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_xor_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_xor_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_left_shift)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_left_shift_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_left_shift_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_right_shift)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_right_shift_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*bitwise_right_shift_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*eq)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*eq_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*eq_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*ne)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*ne_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*ne_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*lt)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*lt_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*lt_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*le)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*le_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*le_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*gt)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*gt_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*gt_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*ge)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*ge_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*ge_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*isclose)(const flam_tensor *, const flam_tensor *, double, double, flam_bool);
+  flam_status (*allclose)(const flam_tensor *, const flam_tensor *, double, double, flam_bool,
+      flam_bool *);
+  flam_status (*equal)(const flam_tensor *, const flam_tensor *, flam_bool *);
   flam_tensor *(*scalar_f64)(double);
   flam_tensor *(*scalar_i64)(int64_t);
   flam_tensor *(*scalar_bool)(flam_bool);
@@ -132,6 +234,19 @@ struct flam_api_table {
       double);
   flam_tensor *(*index_add_out)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
       *, double, flam_tensor *);
+  flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
+  flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
+  flam_tensor *(*huber_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
+  flam_tensor *(*cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      int64_t, flam_reduction, double);
+  flam_tensor *(*nll_loss)(const flam_tensor *, const flam_tensor *, const flam_tensor *, int64_t,
+      flam_reduction);
+  flam_tensor *(*binary_cross_entropy)(const flam_tensor *, const flam_tensor *, const flam_tensor
+      *, flam_reduction);
+  flam_tensor *(*binary_cross_entropy_with_logits)(const flam_tensor *, const flam_tensor *, const
+      flam_tensor *, flam_reduction, const flam_tensor *);
+  flam_tensor *(*kl_div)(const flam_tensor *, const flam_tensor *, flam_reduction, flam_bool);
   flam_tensor *(*matmul)(const flam_tensor *, const flam_tensor *);
   flam_tensor *(*matmul_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_tensor *(*linear)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
@@ -200,11 +315,143 @@ struct flam_api_table {
   flam_status (*module_remove_hook)(flam_module *, uint64_t);
   const char *(*module_format)(const flam_module *);
   int64_t (*module_numel)(const flam_module *);
+  flam_tensor *(*abs)(const flam_tensor *);
+  flam_tensor *(*abs_)(flam_tensor *);
+  flam_tensor *(*abs_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*neg)(const flam_tensor *);
+  flam_tensor *(*neg_)(flam_tensor *);
+  flam_tensor *(*neg_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*positive)(const flam_tensor *);
+  flam_tensor *(*sign)(const flam_tensor *);
+  flam_tensor *(*sign_)(flam_tensor *);
+  flam_tensor *(*sign_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*exp)(const flam_tensor *);
+  flam_tensor *(*exp_)(flam_tensor *);
+  flam_tensor *(*exp_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*exp2)(const flam_tensor *);
+  flam_tensor *(*exp2_)(flam_tensor *);
+  flam_tensor *(*exp2_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*expm1)(const flam_tensor *);
+  flam_tensor *(*expm1_)(flam_tensor *);
+  flam_tensor *(*expm1_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*log)(const flam_tensor *);
+  flam_tensor *(*log_)(flam_tensor *);
+  flam_tensor *(*log_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*log2)(const flam_tensor *);
+  flam_tensor *(*log2_)(flam_tensor *);
+  flam_tensor *(*log2_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*log10)(const flam_tensor *);
+  flam_tensor *(*log10_)(flam_tensor *);
+  flam_tensor *(*log10_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*log1p)(const flam_tensor *);
+  flam_tensor *(*log1p_)(flam_tensor *);
+  flam_tensor *(*log1p_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*sqrt)(const flam_tensor *);
+  flam_tensor *(*sqrt_)(flam_tensor *);
+  flam_tensor *(*sqrt_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*rsqrt)(const flam_tensor *);
+  flam_tensor *(*rsqrt_)(flam_tensor *);
+  flam_tensor *(*rsqrt_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*square)(const flam_tensor *);
+  flam_tensor *(*square_)(flam_tensor *);
+  flam_tensor *(*square_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*reciprocal)(const flam_tensor *);
+  flam_tensor *(*reciprocal_)(flam_tensor *);
+  flam_tensor *(*reciprocal_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*sin)(const flam_tensor *);
+  flam_tensor *(*sin_)(flam_tensor *);
+  flam_tensor *(*sin_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*cos)(const flam_tensor *);
+  flam_tensor *(*cos_)(flam_tensor *);
+  flam_tensor *(*cos_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*tan)(const flam_tensor *);
+  flam_tensor *(*tan_)(flam_tensor *);
+  flam_tensor *(*tan_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*asin)(const flam_tensor *);
+  flam_tensor *(*asin_)(flam_tensor *);
+  flam_tensor *(*asin_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*acos)(const flam_tensor *);
+  flam_tensor *(*acos_)(flam_tensor *);
+  flam_tensor *(*acos_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*atan)(const flam_tensor *);
+  flam_tensor *(*atan_)(flam_tensor *);
+  flam_tensor *(*atan_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*sinh)(const flam_tensor *);
+  flam_tensor *(*sinh_)(flam_tensor *);
+  flam_tensor *(*sinh_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*cosh)(const flam_tensor *);
+  flam_tensor *(*cosh_)(flam_tensor *);
+  flam_tensor *(*cosh_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*tanh)(const flam_tensor *);
+  flam_tensor *(*tanh_)(flam_tensor *);
+  flam_tensor *(*tanh_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*sigmoid)(const flam_tensor *);
+  flam_tensor *(*sigmoid_)(flam_tensor *);
+  flam_tensor *(*sigmoid_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*erf)(const flam_tensor *);
+  flam_tensor *(*erf_)(flam_tensor *);
+  flam_tensor *(*erf_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*floor)(const flam_tensor *);
+  flam_tensor *(*floor_)(flam_tensor *);
+  flam_tensor *(*floor_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*ceil)(const flam_tensor *);
+  flam_tensor *(*ceil_)(flam_tensor *);
+  flam_tensor *(*ceil_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*trunc)(const flam_tensor *);
+  flam_tensor *(*trunc_)(flam_tensor *);
+  flam_tensor *(*trunc_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*round)(const flam_tensor *, int64_t);
+  flam_tensor *(*round_)(flam_tensor *, int64_t);
+  flam_tensor *(*round_out)(const flam_tensor *, int64_t, flam_tensor *);
+  flam_tensor *(*frac)(const flam_tensor *);
+  flam_tensor *(*frac_)(flam_tensor *);
+  flam_tensor *(*frac_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*isnan)(const flam_tensor *);
+  flam_tensor *(*isinf)(const flam_tensor *);
+  flam_tensor *(*isfinite)(const flam_tensor *);
+  flam_tensor *(*logical_not)(const flam_tensor *);
+  flam_tensor *(*logical_not_)(flam_tensor *);
+  flam_tensor *(*logical_not_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bitwise_not)(const flam_tensor *);
+  flam_tensor *(*bitwise_not_)(flam_tensor *);
+  flam_tensor *(*bitwise_not_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*sum)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
   flam_tensor *(*sum_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
       flam_tensor *);
+  flam_tensor *(*nansum)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
+  flam_tensor *(*mean)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
+  flam_tensor *(*mean_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
+      flam_tensor *);
+  flam_tensor *(*prod)(const flam_tensor *, const int64_t *, flam_bool, flam_dtype);
   flam_tensor *(*max)(const flam_tensor *);
   flam_status (*max_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor **);
+  flam_tensor *(*min)(const flam_tensor *);
+  flam_status (*min_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor **);
+  flam_tensor *(*amax)(const flam_tensor *, const int64_t *, size_t, flam_bool);
+  flam_tensor *(*amax_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
+  flam_tensor *(*amin)(const flam_tensor *, const int64_t *, size_t, flam_bool);
+  flam_tensor *(*amin_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
+  flam_tensor *(*argmax)(const flam_tensor *, const int64_t *, flam_bool);
+  flam_tensor *(*argmax_out)(const flam_tensor *, const int64_t *, flam_bool, flam_tensor *);
+  flam_tensor *(*argmin)(const flam_tensor *, const int64_t *, flam_bool);
+  flam_tensor *(*argmin_out)(const flam_tensor *, const int64_t *, flam_bool, flam_tensor *);
+  flam_tensor *(*any)(const flam_tensor *, const int64_t *, size_t, flam_bool);
+  flam_tensor *(*any_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
+  flam_tensor *(*all)(const flam_tensor *, const int64_t *, size_t, flam_bool);
+  flam_tensor *(*all_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_tensor *);
+  flam_tensor *(*var)(const flam_tensor *, const int64_t *, size_t, double, flam_bool);
+  flam_tensor *(*var_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_bool);
+  flam_tensor *(*std)(const flam_tensor *, const int64_t *, size_t, double, flam_bool);
+  flam_tensor *(*std_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_bool);
+  flam_tensor *(*norm)(const flam_tensor *, double, const int64_t *, size_t, flam_bool, flam_dtype);
+  flam_tensor *(*logsumexp)(const flam_tensor *, const int64_t *, size_t, flam_bool);
+  flam_tensor *(*count_nonzero)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*cumsum)(const flam_tensor *, int64_t, flam_dtype);
+  flam_tensor *(*cumsum_)(flam_tensor *, int64_t, flam_dtype);
+  flam_tensor *(*cumsum_out)(const flam_tensor *, int64_t, flam_dtype, flam_tensor *);
+  flam_tensor *(*cumprod)(const flam_tensor *, int64_t, flam_dtype);
+  flam_tensor *(*cumprod_)(flam_tensor *, int64_t, flam_dtype);
+  flam_tensor *(*cumprod_out)(const flam_tensor *, int64_t, flam_dtype, flam_tensor *);
   flam_tensor *(*view)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*reshape)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*as_strided)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
@@ -304,6 +551,33 @@ struct flam_api_table {
   flam_dtype (*get_default_dtype)(void);
   flam_status (*set_default_device)(flam_device);
   flam_device (*get_default_device)(void);
+  flam_tensor *(*where)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*where_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*clamp)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*clamp_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*clamp_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*clamp_min)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*clamp_min_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*clamp_min_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*clamp_max)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*clamp_max_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*clamp_max_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*masked_fill)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*masked_fill_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*lerp)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*lerp_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*lerp_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      flam_tensor *);
+  flam_tensor *(*addcmul)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*addcmul_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*addcmul_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      flam_tensor *);
+  flam_tensor *(*addcdiv)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*addcdiv_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*addcdiv_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      flam_tensor *);
 };
 
 extern struct flam_api_table flam_api;
@@ -335,6 +609,35 @@ const char *flam_load(const char *path) {
   if (!library) return dlerror();
   FLAM_LOAD_(relu);
   FLAM_LOAD_(relu_);
+  FLAM_LOAD_(leaky_relu);
+  FLAM_LOAD_(leaky_relu_);
+  FLAM_LOAD_(elu);
+  FLAM_LOAD_(elu_);
+  FLAM_LOAD_(selu);
+  FLAM_LOAD_(selu_);
+  FLAM_LOAD_(celu);
+  FLAM_LOAD_(celu_);
+  FLAM_LOAD_(gelu);
+  FLAM_LOAD_(silu);
+  FLAM_LOAD_(silu_);
+  FLAM_LOAD_(mish);
+  FLAM_LOAD_(mish_);
+  FLAM_LOAD_(softplus);
+  FLAM_LOAD_(relu6);
+  FLAM_LOAD_(relu6_);
+  FLAM_LOAD_(hardtanh);
+  FLAM_LOAD_(hardtanh_);
+  FLAM_LOAD_(hardsigmoid);
+  FLAM_LOAD_(hardsigmoid_);
+  FLAM_LOAD_(hardswish);
+  FLAM_LOAD_(hardswish_);
+  FLAM_LOAD_(logsigmoid);
+  FLAM_LOAD_(threshold);
+  FLAM_LOAD_(threshold_);
+  FLAM_LOAD_(softsign);
+  FLAM_LOAD_(tanhshrink);
+  FLAM_LOAD_(softmax);
+  FLAM_LOAD_(log_softmax);
   FLAM_LOAD_(backward);
   FLAM_LOAD_(grad);
   FLAM_LOAD_(grad_mode_push);
@@ -373,6 +676,78 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(mul);
   FLAM_LOAD_(mul_);
   FLAM_LOAD_(mul_out);
+  FLAM_LOAD_(rsub);
+  FLAM_LOAD_(div);
+  FLAM_LOAD_(div_);
+  FLAM_LOAD_(div_out);
+  FLAM_LOAD_(floor_divide);
+  FLAM_LOAD_(floor_divide_);
+  FLAM_LOAD_(floor_divide_out);
+  FLAM_LOAD_(remainder);
+  FLAM_LOAD_(remainder_);
+  FLAM_LOAD_(remainder_out);
+  FLAM_LOAD_(fmod);
+  FLAM_LOAD_(fmod_);
+  FLAM_LOAD_(fmod_out);
+  FLAM_LOAD_(pow);
+  FLAM_LOAD_(pow_);
+  FLAM_LOAD_(pow_out);
+  FLAM_LOAD_(maximum);
+  FLAM_LOAD_(maximum_out);
+  FLAM_LOAD_(minimum);
+  FLAM_LOAD_(minimum_out);
+  FLAM_LOAD_(fmax);
+  FLAM_LOAD_(fmax_out);
+  FLAM_LOAD_(fmin);
+  FLAM_LOAD_(fmin_out);
+  FLAM_LOAD_(atan2);
+  FLAM_LOAD_(atan2_);
+  FLAM_LOAD_(atan2_out);
+  FLAM_LOAD_(logical_and);
+  FLAM_LOAD_(logical_and_);
+  FLAM_LOAD_(logical_and_out);
+  FLAM_LOAD_(logical_or);
+  FLAM_LOAD_(logical_or_);
+  FLAM_LOAD_(logical_or_out);
+  FLAM_LOAD_(logical_xor);
+  FLAM_LOAD_(logical_xor_);
+  FLAM_LOAD_(logical_xor_out);
+  FLAM_LOAD_(bitwise_and);
+  FLAM_LOAD_(bitwise_and_);
+  FLAM_LOAD_(bitwise_and_out);
+  FLAM_LOAD_(bitwise_or);
+  FLAM_LOAD_(bitwise_or_);
+  FLAM_LOAD_(bitwise_or_out);
+  FLAM_LOAD_(bitwise_xor);
+  FLAM_LOAD_(bitwise_xor_);
+  FLAM_LOAD_(bitwise_xor_out);
+  FLAM_LOAD_(bitwise_left_shift);
+  FLAM_LOAD_(bitwise_left_shift_);
+  FLAM_LOAD_(bitwise_left_shift_out);
+  FLAM_LOAD_(bitwise_right_shift);
+  FLAM_LOAD_(bitwise_right_shift_);
+  FLAM_LOAD_(bitwise_right_shift_out);
+  FLAM_LOAD_(eq);
+  FLAM_LOAD_(eq_);
+  FLAM_LOAD_(eq_out);
+  FLAM_LOAD_(ne);
+  FLAM_LOAD_(ne_);
+  FLAM_LOAD_(ne_out);
+  FLAM_LOAD_(lt);
+  FLAM_LOAD_(lt_);
+  FLAM_LOAD_(lt_out);
+  FLAM_LOAD_(le);
+  FLAM_LOAD_(le_);
+  FLAM_LOAD_(le_out);
+  FLAM_LOAD_(gt);
+  FLAM_LOAD_(gt_);
+  FLAM_LOAD_(gt_out);
+  FLAM_LOAD_(ge);
+  FLAM_LOAD_(ge_);
+  FLAM_LOAD_(ge_out);
+  FLAM_LOAD_(isclose);
+  FLAM_LOAD_(allclose);
+  FLAM_LOAD_(equal);
   FLAM_LOAD_(scalar_f64);
   FLAM_LOAD_(scalar_i64);
   FLAM_LOAD_(scalar_bool);
@@ -441,6 +816,15 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(index_add);
   FLAM_LOAD_(index_add_);
   FLAM_LOAD_(index_add_out);
+  FLAM_LOAD_(mse_loss);
+  FLAM_LOAD_(l1_loss);
+  FLAM_LOAD_(smooth_l1_loss);
+  FLAM_LOAD_(huber_loss);
+  FLAM_LOAD_(cross_entropy);
+  FLAM_LOAD_(nll_loss);
+  FLAM_LOAD_(binary_cross_entropy);
+  FLAM_LOAD_(binary_cross_entropy_with_logits);
+  FLAM_LOAD_(kl_div);
   FLAM_LOAD_(matmul);
   FLAM_LOAD_(matmul_out);
   FLAM_LOAD_(linear);
@@ -504,10 +888,141 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(module_remove_hook);
   FLAM_LOAD_(module_format);
   FLAM_LOAD_(module_numel);
+  FLAM_LOAD_(abs);
+  FLAM_LOAD_(abs_);
+  FLAM_LOAD_(abs_out);
+  FLAM_LOAD_(neg);
+  FLAM_LOAD_(neg_);
+  FLAM_LOAD_(neg_out);
+  FLAM_LOAD_(positive);
+  FLAM_LOAD_(sign);
+  FLAM_LOAD_(sign_);
+  FLAM_LOAD_(sign_out);
+  FLAM_LOAD_(exp);
+  FLAM_LOAD_(exp_);
+  FLAM_LOAD_(exp_out);
+  FLAM_LOAD_(exp2);
+  FLAM_LOAD_(exp2_);
+  FLAM_LOAD_(exp2_out);
+  FLAM_LOAD_(expm1);
+  FLAM_LOAD_(expm1_);
+  FLAM_LOAD_(expm1_out);
+  FLAM_LOAD_(log);
+  FLAM_LOAD_(log_);
+  FLAM_LOAD_(log_out);
+  FLAM_LOAD_(log2);
+  FLAM_LOAD_(log2_);
+  FLAM_LOAD_(log2_out);
+  FLAM_LOAD_(log10);
+  FLAM_LOAD_(log10_);
+  FLAM_LOAD_(log10_out);
+  FLAM_LOAD_(log1p);
+  FLAM_LOAD_(log1p_);
+  FLAM_LOAD_(log1p_out);
+  FLAM_LOAD_(sqrt);
+  FLAM_LOAD_(sqrt_);
+  FLAM_LOAD_(sqrt_out);
+  FLAM_LOAD_(rsqrt);
+  FLAM_LOAD_(rsqrt_);
+  FLAM_LOAD_(rsqrt_out);
+  FLAM_LOAD_(square);
+  FLAM_LOAD_(square_);
+  FLAM_LOAD_(square_out);
+  FLAM_LOAD_(reciprocal);
+  FLAM_LOAD_(reciprocal_);
+  FLAM_LOAD_(reciprocal_out);
+  FLAM_LOAD_(sin);
+  FLAM_LOAD_(sin_);
+  FLAM_LOAD_(sin_out);
+  FLAM_LOAD_(cos);
+  FLAM_LOAD_(cos_);
+  FLAM_LOAD_(cos_out);
+  FLAM_LOAD_(tan);
+  FLAM_LOAD_(tan_);
+  FLAM_LOAD_(tan_out);
+  FLAM_LOAD_(asin);
+  FLAM_LOAD_(asin_);
+  FLAM_LOAD_(asin_out);
+  FLAM_LOAD_(acos);
+  FLAM_LOAD_(acos_);
+  FLAM_LOAD_(acos_out);
+  FLAM_LOAD_(atan);
+  FLAM_LOAD_(atan_);
+  FLAM_LOAD_(atan_out);
+  FLAM_LOAD_(sinh);
+  FLAM_LOAD_(sinh_);
+  FLAM_LOAD_(sinh_out);
+  FLAM_LOAD_(cosh);
+  FLAM_LOAD_(cosh_);
+  FLAM_LOAD_(cosh_out);
+  FLAM_LOAD_(tanh);
+  FLAM_LOAD_(tanh_);
+  FLAM_LOAD_(tanh_out);
+  FLAM_LOAD_(sigmoid);
+  FLAM_LOAD_(sigmoid_);
+  FLAM_LOAD_(sigmoid_out);
+  FLAM_LOAD_(erf);
+  FLAM_LOAD_(erf_);
+  FLAM_LOAD_(erf_out);
+  FLAM_LOAD_(floor);
+  FLAM_LOAD_(floor_);
+  FLAM_LOAD_(floor_out);
+  FLAM_LOAD_(ceil);
+  FLAM_LOAD_(ceil_);
+  FLAM_LOAD_(ceil_out);
+  FLAM_LOAD_(trunc);
+  FLAM_LOAD_(trunc_);
+  FLAM_LOAD_(trunc_out);
+  FLAM_LOAD_(round);
+  FLAM_LOAD_(round_);
+  FLAM_LOAD_(round_out);
+  FLAM_LOAD_(frac);
+  FLAM_LOAD_(frac_);
+  FLAM_LOAD_(frac_out);
+  FLAM_LOAD_(isnan);
+  FLAM_LOAD_(isinf);
+  FLAM_LOAD_(isfinite);
+  FLAM_LOAD_(logical_not);
+  FLAM_LOAD_(logical_not_);
+  FLAM_LOAD_(logical_not_out);
+  FLAM_LOAD_(bitwise_not);
+  FLAM_LOAD_(bitwise_not_);
+  FLAM_LOAD_(bitwise_not_out);
   FLAM_LOAD_(sum);
   FLAM_LOAD_(sum_out);
+  FLAM_LOAD_(nansum);
+  FLAM_LOAD_(mean);
+  FLAM_LOAD_(mean_out);
+  FLAM_LOAD_(prod);
   FLAM_LOAD_(max);
   FLAM_LOAD_(max_dim);
+  FLAM_LOAD_(min);
+  FLAM_LOAD_(min_dim);
+  FLAM_LOAD_(amax);
+  FLAM_LOAD_(amax_out);
+  FLAM_LOAD_(amin);
+  FLAM_LOAD_(amin_out);
+  FLAM_LOAD_(argmax);
+  FLAM_LOAD_(argmax_out);
+  FLAM_LOAD_(argmin);
+  FLAM_LOAD_(argmin_out);
+  FLAM_LOAD_(any);
+  FLAM_LOAD_(any_out);
+  FLAM_LOAD_(all);
+  FLAM_LOAD_(all_out);
+  FLAM_LOAD_(var);
+  FLAM_LOAD_(var_unbiased);
+  FLAM_LOAD_(std);
+  FLAM_LOAD_(std_unbiased);
+  FLAM_LOAD_(norm);
+  FLAM_LOAD_(logsumexp);
+  FLAM_LOAD_(count_nonzero);
+  FLAM_LOAD_(cumsum);
+  FLAM_LOAD_(cumsum_);
+  FLAM_LOAD_(cumsum_out);
+  FLAM_LOAD_(cumprod);
+  FLAM_LOAD_(cumprod_);
+  FLAM_LOAD_(cumprod_out);
   FLAM_LOAD_(view);
   FLAM_LOAD_(reshape);
   FLAM_LOAD_(as_strided);
@@ -604,6 +1119,28 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(get_default_dtype);
   FLAM_LOAD_(set_default_device);
   FLAM_LOAD_(get_default_device);
+  FLAM_LOAD_(where);
+  FLAM_LOAD_(where_out);
+  FLAM_LOAD_(clamp);
+  FLAM_LOAD_(clamp_);
+  FLAM_LOAD_(clamp_out);
+  FLAM_LOAD_(clamp_min);
+  FLAM_LOAD_(clamp_min_);
+  FLAM_LOAD_(clamp_min_out);
+  FLAM_LOAD_(clamp_max);
+  FLAM_LOAD_(clamp_max_);
+  FLAM_LOAD_(clamp_max_out);
+  FLAM_LOAD_(masked_fill);
+  FLAM_LOAD_(masked_fill_);
+  FLAM_LOAD_(lerp);
+  FLAM_LOAD_(lerp_);
+  FLAM_LOAD_(lerp_out);
+  FLAM_LOAD_(addcmul);
+  FLAM_LOAD_(addcmul_);
+  FLAM_LOAD_(addcmul_out);
+  FLAM_LOAD_(addcdiv);
+  FLAM_LOAD_(addcdiv_);
+  FLAM_LOAD_(addcdiv_out);
   if (!flam_api.version || !flam_api.version_require) return "the file is not libflambeau";
   if (flam_api.version_require(FLAM_VERSION_MAJOR, FLAM_VERSION_MINOR) != FLAM_OK) {
     return flam_api.error_message();
@@ -615,6 +1152,35 @@ const char *flam_load(const char *path) {
 
 #define flam_relu (flam_api.relu)
 #define flam_relu_ (flam_api.relu_)
+#define flam_leaky_relu (flam_api.leaky_relu)
+#define flam_leaky_relu_ (flam_api.leaky_relu_)
+#define flam_elu (flam_api.elu)
+#define flam_elu_ (flam_api.elu_)
+#define flam_selu (flam_api.selu)
+#define flam_selu_ (flam_api.selu_)
+#define flam_celu (flam_api.celu)
+#define flam_celu_ (flam_api.celu_)
+#define flam_gelu (flam_api.gelu)
+#define flam_silu (flam_api.silu)
+#define flam_silu_ (flam_api.silu_)
+#define flam_mish (flam_api.mish)
+#define flam_mish_ (flam_api.mish_)
+#define flam_softplus (flam_api.softplus)
+#define flam_relu6 (flam_api.relu6)
+#define flam_relu6_ (flam_api.relu6_)
+#define flam_hardtanh (flam_api.hardtanh)
+#define flam_hardtanh_ (flam_api.hardtanh_)
+#define flam_hardsigmoid (flam_api.hardsigmoid)
+#define flam_hardsigmoid_ (flam_api.hardsigmoid_)
+#define flam_hardswish (flam_api.hardswish)
+#define flam_hardswish_ (flam_api.hardswish_)
+#define flam_logsigmoid (flam_api.logsigmoid)
+#define flam_threshold (flam_api.threshold)
+#define flam_threshold_ (flam_api.threshold_)
+#define flam_softsign (flam_api.softsign)
+#define flam_tanhshrink (flam_api.tanhshrink)
+#define flam_softmax (flam_api.softmax)
+#define flam_log_softmax (flam_api.log_softmax)
 #define flam_backward (flam_api.backward)
 #define flam_grad (flam_api.grad)
 #define flam_grad_mode_push (flam_api.grad_mode_push)
@@ -653,6 +1219,78 @@ const char *flam_load(const char *path) {
 #define flam_mul (flam_api.mul)
 #define flam_mul_ (flam_api.mul_)
 #define flam_mul_out (flam_api.mul_out)
+#define flam_rsub (flam_api.rsub)
+#define flam_div (flam_api.div)
+#define flam_div_ (flam_api.div_)
+#define flam_div_out (flam_api.div_out)
+#define flam_floor_divide (flam_api.floor_divide)
+#define flam_floor_divide_ (flam_api.floor_divide_)
+#define flam_floor_divide_out (flam_api.floor_divide_out)
+#define flam_remainder (flam_api.remainder)
+#define flam_remainder_ (flam_api.remainder_)
+#define flam_remainder_out (flam_api.remainder_out)
+#define flam_fmod (flam_api.fmod)
+#define flam_fmod_ (flam_api.fmod_)
+#define flam_fmod_out (flam_api.fmod_out)
+#define flam_pow (flam_api.pow)
+#define flam_pow_ (flam_api.pow_)
+#define flam_pow_out (flam_api.pow_out)
+#define flam_maximum (flam_api.maximum)
+#define flam_maximum_out (flam_api.maximum_out)
+#define flam_minimum (flam_api.minimum)
+#define flam_minimum_out (flam_api.minimum_out)
+#define flam_fmax (flam_api.fmax)
+#define flam_fmax_out (flam_api.fmax_out)
+#define flam_fmin (flam_api.fmin)
+#define flam_fmin_out (flam_api.fmin_out)
+#define flam_atan2 (flam_api.atan2)
+#define flam_atan2_ (flam_api.atan2_)
+#define flam_atan2_out (flam_api.atan2_out)
+#define flam_logical_and (flam_api.logical_and)
+#define flam_logical_and_ (flam_api.logical_and_)
+#define flam_logical_and_out (flam_api.logical_and_out)
+#define flam_logical_or (flam_api.logical_or)
+#define flam_logical_or_ (flam_api.logical_or_)
+#define flam_logical_or_out (flam_api.logical_or_out)
+#define flam_logical_xor (flam_api.logical_xor)
+#define flam_logical_xor_ (flam_api.logical_xor_)
+#define flam_logical_xor_out (flam_api.logical_xor_out)
+#define flam_bitwise_and (flam_api.bitwise_and)
+#define flam_bitwise_and_ (flam_api.bitwise_and_)
+#define flam_bitwise_and_out (flam_api.bitwise_and_out)
+#define flam_bitwise_or (flam_api.bitwise_or)
+#define flam_bitwise_or_ (flam_api.bitwise_or_)
+#define flam_bitwise_or_out (flam_api.bitwise_or_out)
+#define flam_bitwise_xor (flam_api.bitwise_xor)
+#define flam_bitwise_xor_ (flam_api.bitwise_xor_)
+#define flam_bitwise_xor_out (flam_api.bitwise_xor_out)
+#define flam_bitwise_left_shift (flam_api.bitwise_left_shift)
+#define flam_bitwise_left_shift_ (flam_api.bitwise_left_shift_)
+#define flam_bitwise_left_shift_out (flam_api.bitwise_left_shift_out)
+#define flam_bitwise_right_shift (flam_api.bitwise_right_shift)
+#define flam_bitwise_right_shift_ (flam_api.bitwise_right_shift_)
+#define flam_bitwise_right_shift_out (flam_api.bitwise_right_shift_out)
+#define flam_eq (flam_api.eq)
+#define flam_eq_ (flam_api.eq_)
+#define flam_eq_out (flam_api.eq_out)
+#define flam_ne (flam_api.ne)
+#define flam_ne_ (flam_api.ne_)
+#define flam_ne_out (flam_api.ne_out)
+#define flam_lt (flam_api.lt)
+#define flam_lt_ (flam_api.lt_)
+#define flam_lt_out (flam_api.lt_out)
+#define flam_le (flam_api.le)
+#define flam_le_ (flam_api.le_)
+#define flam_le_out (flam_api.le_out)
+#define flam_gt (flam_api.gt)
+#define flam_gt_ (flam_api.gt_)
+#define flam_gt_out (flam_api.gt_out)
+#define flam_ge (flam_api.ge)
+#define flam_ge_ (flam_api.ge_)
+#define flam_ge_out (flam_api.ge_out)
+#define flam_isclose (flam_api.isclose)
+#define flam_allclose (flam_api.allclose)
+#define flam_equal (flam_api.equal)
 #define flam_scalar_f64 (flam_api.scalar_f64)
 #define flam_scalar_i64 (flam_api.scalar_i64)
 #define flam_scalar_bool (flam_api.scalar_bool)
@@ -721,6 +1359,15 @@ const char *flam_load(const char *path) {
 #define flam_index_add (flam_api.index_add)
 #define flam_index_add_ (flam_api.index_add_)
 #define flam_index_add_out (flam_api.index_add_out)
+#define flam_mse_loss (flam_api.mse_loss)
+#define flam_l1_loss (flam_api.l1_loss)
+#define flam_smooth_l1_loss (flam_api.smooth_l1_loss)
+#define flam_huber_loss (flam_api.huber_loss)
+#define flam_cross_entropy (flam_api.cross_entropy)
+#define flam_nll_loss (flam_api.nll_loss)
+#define flam_binary_cross_entropy (flam_api.binary_cross_entropy)
+#define flam_binary_cross_entropy_with_logits (flam_api.binary_cross_entropy_with_logits)
+#define flam_kl_div (flam_api.kl_div)
 #define flam_matmul (flam_api.matmul)
 #define flam_matmul_out (flam_api.matmul_out)
 #define flam_linear (flam_api.linear)
@@ -784,10 +1431,141 @@ const char *flam_load(const char *path) {
 #define flam_module_remove_hook (flam_api.module_remove_hook)
 #define flam_module_format (flam_api.module_format)
 #define flam_module_numel (flam_api.module_numel)
+#define flam_abs (flam_api.abs)
+#define flam_abs_ (flam_api.abs_)
+#define flam_abs_out (flam_api.abs_out)
+#define flam_neg (flam_api.neg)
+#define flam_neg_ (flam_api.neg_)
+#define flam_neg_out (flam_api.neg_out)
+#define flam_positive (flam_api.positive)
+#define flam_sign (flam_api.sign)
+#define flam_sign_ (flam_api.sign_)
+#define flam_sign_out (flam_api.sign_out)
+#define flam_exp (flam_api.exp)
+#define flam_exp_ (flam_api.exp_)
+#define flam_exp_out (flam_api.exp_out)
+#define flam_exp2 (flam_api.exp2)
+#define flam_exp2_ (flam_api.exp2_)
+#define flam_exp2_out (flam_api.exp2_out)
+#define flam_expm1 (flam_api.expm1)
+#define flam_expm1_ (flam_api.expm1_)
+#define flam_expm1_out (flam_api.expm1_out)
+#define flam_log (flam_api.log)
+#define flam_log_ (flam_api.log_)
+#define flam_log_out (flam_api.log_out)
+#define flam_log2 (flam_api.log2)
+#define flam_log2_ (flam_api.log2_)
+#define flam_log2_out (flam_api.log2_out)
+#define flam_log10 (flam_api.log10)
+#define flam_log10_ (flam_api.log10_)
+#define flam_log10_out (flam_api.log10_out)
+#define flam_log1p (flam_api.log1p)
+#define flam_log1p_ (flam_api.log1p_)
+#define flam_log1p_out (flam_api.log1p_out)
+#define flam_sqrt (flam_api.sqrt)
+#define flam_sqrt_ (flam_api.sqrt_)
+#define flam_sqrt_out (flam_api.sqrt_out)
+#define flam_rsqrt (flam_api.rsqrt)
+#define flam_rsqrt_ (flam_api.rsqrt_)
+#define flam_rsqrt_out (flam_api.rsqrt_out)
+#define flam_square (flam_api.square)
+#define flam_square_ (flam_api.square_)
+#define flam_square_out (flam_api.square_out)
+#define flam_reciprocal (flam_api.reciprocal)
+#define flam_reciprocal_ (flam_api.reciprocal_)
+#define flam_reciprocal_out (flam_api.reciprocal_out)
+#define flam_sin (flam_api.sin)
+#define flam_sin_ (flam_api.sin_)
+#define flam_sin_out (flam_api.sin_out)
+#define flam_cos (flam_api.cos)
+#define flam_cos_ (flam_api.cos_)
+#define flam_cos_out (flam_api.cos_out)
+#define flam_tan (flam_api.tan)
+#define flam_tan_ (flam_api.tan_)
+#define flam_tan_out (flam_api.tan_out)
+#define flam_asin (flam_api.asin)
+#define flam_asin_ (flam_api.asin_)
+#define flam_asin_out (flam_api.asin_out)
+#define flam_acos (flam_api.acos)
+#define flam_acos_ (flam_api.acos_)
+#define flam_acos_out (flam_api.acos_out)
+#define flam_atan (flam_api.atan)
+#define flam_atan_ (flam_api.atan_)
+#define flam_atan_out (flam_api.atan_out)
+#define flam_sinh (flam_api.sinh)
+#define flam_sinh_ (flam_api.sinh_)
+#define flam_sinh_out (flam_api.sinh_out)
+#define flam_cosh (flam_api.cosh)
+#define flam_cosh_ (flam_api.cosh_)
+#define flam_cosh_out (flam_api.cosh_out)
+#define flam_tanh (flam_api.tanh)
+#define flam_tanh_ (flam_api.tanh_)
+#define flam_tanh_out (flam_api.tanh_out)
+#define flam_sigmoid (flam_api.sigmoid)
+#define flam_sigmoid_ (flam_api.sigmoid_)
+#define flam_sigmoid_out (flam_api.sigmoid_out)
+#define flam_erf (flam_api.erf)
+#define flam_erf_ (flam_api.erf_)
+#define flam_erf_out (flam_api.erf_out)
+#define flam_floor (flam_api.floor)
+#define flam_floor_ (flam_api.floor_)
+#define flam_floor_out (flam_api.floor_out)
+#define flam_ceil (flam_api.ceil)
+#define flam_ceil_ (flam_api.ceil_)
+#define flam_ceil_out (flam_api.ceil_out)
+#define flam_trunc (flam_api.trunc)
+#define flam_trunc_ (flam_api.trunc_)
+#define flam_trunc_out (flam_api.trunc_out)
+#define flam_round (flam_api.round)
+#define flam_round_ (flam_api.round_)
+#define flam_round_out (flam_api.round_out)
+#define flam_frac (flam_api.frac)
+#define flam_frac_ (flam_api.frac_)
+#define flam_frac_out (flam_api.frac_out)
+#define flam_isnan (flam_api.isnan)
+#define flam_isinf (flam_api.isinf)
+#define flam_isfinite (flam_api.isfinite)
+#define flam_logical_not (flam_api.logical_not)
+#define flam_logical_not_ (flam_api.logical_not_)
+#define flam_logical_not_out (flam_api.logical_not_out)
+#define flam_bitwise_not (flam_api.bitwise_not)
+#define flam_bitwise_not_ (flam_api.bitwise_not_)
+#define flam_bitwise_not_out (flam_api.bitwise_not_out)
 #define flam_sum (flam_api.sum)
 #define flam_sum_out (flam_api.sum_out)
+#define flam_nansum (flam_api.nansum)
+#define flam_mean (flam_api.mean)
+#define flam_mean_out (flam_api.mean_out)
+#define flam_prod (flam_api.prod)
 #define flam_max (flam_api.max)
 #define flam_max_dim (flam_api.max_dim)
+#define flam_min (flam_api.min)
+#define flam_min_dim (flam_api.min_dim)
+#define flam_amax (flam_api.amax)
+#define flam_amax_out (flam_api.amax_out)
+#define flam_amin (flam_api.amin)
+#define flam_amin_out (flam_api.amin_out)
+#define flam_argmax (flam_api.argmax)
+#define flam_argmax_out (flam_api.argmax_out)
+#define flam_argmin (flam_api.argmin)
+#define flam_argmin_out (flam_api.argmin_out)
+#define flam_any (flam_api.any)
+#define flam_any_out (flam_api.any_out)
+#define flam_all (flam_api.all)
+#define flam_all_out (flam_api.all_out)
+#define flam_var (flam_api.var)
+#define flam_var_unbiased (flam_api.var_unbiased)
+#define flam_std (flam_api.std)
+#define flam_std_unbiased (flam_api.std_unbiased)
+#define flam_norm (flam_api.norm)
+#define flam_logsumexp (flam_api.logsumexp)
+#define flam_count_nonzero (flam_api.count_nonzero)
+#define flam_cumsum (flam_api.cumsum)
+#define flam_cumsum_ (flam_api.cumsum_)
+#define flam_cumsum_out (flam_api.cumsum_out)
+#define flam_cumprod (flam_api.cumprod)
+#define flam_cumprod_ (flam_api.cumprod_)
+#define flam_cumprod_out (flam_api.cumprod_out)
 #define flam_view (flam_api.view)
 #define flam_reshape (flam_api.reshape)
 #define flam_as_strided (flam_api.as_strided)
@@ -884,6 +1662,28 @@ const char *flam_load(const char *path) {
 #define flam_get_default_dtype (flam_api.get_default_dtype)
 #define flam_set_default_device (flam_api.set_default_device)
 #define flam_get_default_device (flam_api.get_default_device)
+#define flam_where (flam_api.where)
+#define flam_where_out (flam_api.where_out)
+#define flam_clamp (flam_api.clamp)
+#define flam_clamp_ (flam_api.clamp_)
+#define flam_clamp_out (flam_api.clamp_out)
+#define flam_clamp_min (flam_api.clamp_min)
+#define flam_clamp_min_ (flam_api.clamp_min_)
+#define flam_clamp_min_out (flam_api.clamp_min_out)
+#define flam_clamp_max (flam_api.clamp_max)
+#define flam_clamp_max_ (flam_api.clamp_max_)
+#define flam_clamp_max_out (flam_api.clamp_max_out)
+#define flam_masked_fill (flam_api.masked_fill)
+#define flam_masked_fill_ (flam_api.masked_fill_)
+#define flam_lerp (flam_api.lerp)
+#define flam_lerp_ (flam_api.lerp_)
+#define flam_lerp_out (flam_api.lerp_out)
+#define flam_addcmul (flam_api.addcmul)
+#define flam_addcmul_ (flam_api.addcmul_)
+#define flam_addcmul_out (flam_api.addcmul_out)
+#define flam_addcdiv (flam_api.addcdiv)
+#define flam_addcdiv_ (flam_api.addcdiv_)
+#define flam_addcdiv_out (flam_api.addcdiv_out)
 
 #ifdef __cplusplus
 }

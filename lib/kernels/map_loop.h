@@ -94,14 +94,28 @@ template <class F, class Out, class... In> struct InnerLoop {
       dense_inputs |= unsigned(stride[i + 1] == int64_t(bytes[i + 1])) << i;
       repeated |= unsigned(stride[i + 1] == 0) << i;
     }
-    if (stride[0] == int64_t(sizeof(Out)) && (dense_inputs | repeated) == all) {
-      if (dense_inputs == all) return dense<all>(f, data, n, Indices{});
-      if constexpr (kInputs == 2) {
-        if (dense_inputs == 1) return dense<1>(f, data, n, Indices{});
-        if (dense_inputs == 2) return dense<2>(f, data, n, Indices{});
-      }
+    if (stride[0] != int64_t(sizeof(Out)) || (dense_inputs | repeated) != all ||
+        !dense_any(dense_inputs, f, data, n, std::make_integer_sequence<unsigned, all + 1>{})) {
+      strided(f, data, stride, n, Indices{});
     }
-    strided(f, data, stride, n, Indices{});
+  }
+
+  // The loop whose inputs are dense or repeated as `mask` says; four inputs only have the dense one.
+  template <unsigned... Dense>
+  static bool dense_any(unsigned mask, const F& f, char* const* data, int64_t n,
+                        std::integer_sequence<unsigned, Dense...>) {
+    constexpr unsigned all = (1u << kInputs) - 1;
+    auto try_one = [&](auto dense_inputs) {
+      constexpr unsigned d = decltype(dense_inputs)::value;
+      if constexpr (kInputs <= 3 || d == all) {
+        if (mask != d) return false;
+        dense<d>(f, data, n, std::index_sequence_for<In...>{});
+        return true;
+      } else {
+        return false;
+      }
+    };
+    return (try_one(std::integral_constant<unsigned, Dense>{}) || ...);
   }
 };
 

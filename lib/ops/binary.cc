@@ -1,22 +1,22 @@
-// Elementwise operations of two operands and their gradients. Gradients come back in the broadcast shape; the
-// engine sums them to the operands' shapes.
+// Elementwise arithmetic of two operands and its gradients. Gradients come back in the broadcast
+// shape; the engine sums them to the operands' shapes.
 #include "kernels/binary.h"
 
 #include <cmath>
 
 #include "base/error.h"
-#include "ops/call.h"
-#include "ops/ops.h"
+#include "ops/formula.h"
 
 namespace flambeau::ops {
 
 namespace {
 
+template <Name N>
 struct AddBackward {
   double alpha;
-  static constexpr auto name = "AddBackward0";
+  static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const {
-    return {dy, !wanted(1) ? Tensor() : alpha == 1 ? dy : mul(dy, wrapped_number(alpha))};
+    return {dy, !wanted(1) ? Tensor() : alpha == 1 ? dy : mul(dy, num(alpha))};
   }
 };
 
@@ -28,9 +28,56 @@ struct MulBackward {
   }
 };
 
+struct Atan2Backward {
+  Saved a, b;
+  static constexpr auto name = "Atan2Backward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor y = a, x = b, scaled = div(dy, add(mul(y, y), mul(x, x)));
+    return {wanted(0) ? mul(scaled, x) : Tensor(), wanted(1) ? neg(mul(scaled, y)) : Tensor()};
+  }
+};
+
+// Of equal elements each gets half.
+template <Name N>
+struct SharedBackward {
+  Saved a, b;
+  bool greatest;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor x = a, y = b, shared = where(eq(x, y), mul(dy, num(0.5)), dy);
+    const Tensor lost = greatest ? lt(x, y) : gt(x, y), won = greatest ? gt(x, y) : lt(x, y);
+    return {wanted(0) ? drop_where(lost, shared) : Tensor(),
+            wanted(1) ? drop_where(won, shared) : Tensor()};
+  }
+};
+
+// The whole gradient goes to the element that was taken.
+template <Name N>
+struct TakenBackward {
+  Saved a, b;
+  bool greatest;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor x = a, y = b;
+    const Tensor first = logical_or(greatest ? ge(x, y) : le(x, y), isnan(y));
+    return {wanted(0) ? keep_where(first, dy) : Tensor(),
+            wanted(1) ? drop_where(first, dy) : Tensor()};
+  }
+};
+
 void check_alpha(const char* op, double alpha, Dtype dtype) {
   check(is_floating(dtype) || alpha == std::floor(alpha), Code::dtype, op,
-        ": for integral input tensors, argument alpha must not be a floating point number, got ", alpha);
+        ": for integral input tensors, argument alpha must not be a floating point number, got ",
+        alpha);
+}
+
+template <class Backward>
+Tensor chosen(const char* op, const Kernel& k, const Tensor& input, const Tensor& other,
+              bool greatest) {
+  Call c{op, Cast::keep, {input, other}};
+  c.promote();
+  Backward gradient{c.save(c[0]), c.save(c[1]), greatest};
+  return c.track(c.map(k, {c[0], c[1]}), std::move(gradient));
 }
 
 }  // namespace
@@ -39,23 +86,49 @@ Tensor add(const Tensor& input, const Tensor& other, double alpha) {
   Call c{"add", Cast::keep, {input, other}};
   check_alpha("add", alpha, c.promote());
   Tensor y = alpha == 1 ? c.map(kAdd, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {alpha});
-  return c.track(std::move(y), AddBackward{alpha});
+  return c.track(std::move(y), AddBackward<"AddBackward0">{alpha});
 }
 
 Tensor sub(const Tensor& input, const Tensor& other, double alpha) {
   check(input.dtype() != Dtype::boolean && other.dtype() != Dtype::boolean, Code::dtype,
-        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+        "invert "
         "a mask, use the `~` or `logical_not()` operator instead.");
   Call c{"sub", Cast::keep, {input, other}};
   check_alpha("sub", alpha, c.promote());
   Tensor y = alpha == 1 ? c.map(kSub, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {-alpha});
-  return c.track(std::move(y), AddBackward{-alpha});
+  return c.track(std::move(y), AddBackward<"SubBackward0">{-alpha});
+}
+
+Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
+  return sub(other, input, alpha);
 }
 
 Tensor mul(const Tensor& input, const Tensor& other) {
   Call c{"mul", Cast::keep, {input, other}};
   c.promote();
-  return c.track(c.map(kMul, {c[0], c[1]}), MulBackward{c.save(c[0]), c.save(c[1])});
+  MulBackward gradient{c.save(c[0]), c.save(c[1])};
+  return c.track(c.map(kMul, {c[0], c[1]}), std::move(gradient));
+}
+
+Tensor atan2(const Tensor& input, const Tensor& other) {
+  Call c{"atan2", Cast::widest, {input, other}};
+  float_operands(c);
+  Atan2Backward gradient{c.save(c[0]), c.save(c[1])};
+  return c.track(c.map(kAtan2, {c[0], c[1]}), std::move(gradient));
+}
+
+Tensor maximum(const Tensor& input, const Tensor& other) {
+  return chosen<SharedBackward<"MaximumBackward0">>("maximum", kMaximum, input, other, true);
+}
+Tensor minimum(const Tensor& input, const Tensor& other) {
+  return chosen<SharedBackward<"MinimumBackward0">>("minimum", kMinimum, input, other, false);
+}
+Tensor fmax(const Tensor& input, const Tensor& other) {
+  return chosen<TakenBackward<"FmaxBackward0">>("fmax", kFmax, input, other, true);
+}
+Tensor fmin(const Tensor& input, const Tensor& other) {
+  return chosen<TakenBackward<"FminBackward0">>("fmin", kFmin, input, other, false);
 }
 
 }  // namespace flambeau::ops

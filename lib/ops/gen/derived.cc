@@ -8,6 +8,52 @@ Tensor relu_(const Tensor& input) {
   return into(input, "relu", Into::inplace, [&] { return relu(input); });
 }
 
+Tensor leaky_relu_(const Tensor& input, double negative_slope) {
+  return into(input, "leaky_relu", Into::inplace, [&] { return leaky_relu(input, negative_slope);
+    });
+}
+
+Tensor elu_(const Tensor& input, double alpha) {
+  return into(input, "elu", Into::inplace, [&] { return elu(input, alpha); });
+}
+
+Tensor selu_(const Tensor& input) {
+  return into(input, "selu", Into::inplace, [&] { return selu(input); });
+}
+
+Tensor celu_(const Tensor& input, double alpha) {
+  return into(input, "celu", Into::inplace, [&] { return celu(input, alpha); });
+}
+
+Tensor silu_(const Tensor& input) {
+  return into(input, "silu", Into::inplace, [&] { return silu(input); });
+}
+
+Tensor mish_(const Tensor& input) {
+  return into(input, "mish", Into::inplace, [&] { return mish(input); });
+}
+
+Tensor relu6_(const Tensor& input) {
+  return into(input, "relu6", Into::inplace, [&] { return relu6(input); });
+}
+
+Tensor hardtanh_(const Tensor& input, double min_val, double max_val) {
+  return into(input, "hardtanh", Into::inplace, [&] { return hardtanh(input, min_val, max_val); });
+}
+
+Tensor hardsigmoid_(const Tensor& input) {
+  return into(input, "hardsigmoid", Into::inplace, [&] { return hardsigmoid(input); });
+}
+
+Tensor hardswish_(const Tensor& input) {
+  return into(input, "hardswish", Into::inplace, [&] { return hardswish(input); });
+}
+
+Tensor threshold_(const Tensor& input, double threshold, double value) {
+  return into(input, "threshold", Into::inplace, [&] { return threshold(input, threshold, value);
+    });
+}
+
 Tensor add_(const Tensor& input, const Tensor& other, double alpha) {
   return into(input, "add", Into::inplace, [&] { return add(input, other, alpha); });
 }
@@ -30,6 +76,186 @@ Tensor mul_(const Tensor& input, const Tensor& other) {
 
 Tensor mul_out(const Tensor& input, const Tensor& other, const Tensor& out) {
   return into(out, "mul", Into::out, [&] { return mul(input, other); });
+}
+
+Tensor div_(const Tensor& input, const Tensor& other, int32_t rounding_mode) {
+  return into(input, "div", Into::inplace, [&] { return div(input, other, rounding_mode); });
+}
+
+Tensor div_out(const Tensor& input, const Tensor& other, int32_t rounding_mode, const Tensor& out) {
+  return into(out, "div", Into::out, [&] { return div(input, other, rounding_mode); });
+}
+
+Tensor floor_divide_(const Tensor& input, const Tensor& other) {
+  return into(input, "floor_divide", Into::inplace, [&] { return floor_divide(input, other); });
+}
+
+Tensor floor_divide_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "floor_divide", Into::out, [&] { return floor_divide(input, other); });
+}
+
+Tensor remainder_(const Tensor& input, const Tensor& other) {
+  return into(input, "remainder", Into::inplace, [&] { return remainder(input, other); });
+}
+
+Tensor remainder_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "remainder", Into::out, [&] { return remainder(input, other); });
+}
+
+Tensor fmod_(const Tensor& input, const Tensor& other) {
+  return into(input, "fmod", Into::inplace, [&] { return fmod(input, other); });
+}
+
+Tensor fmod_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "fmod", Into::out, [&] { return fmod(input, other); });
+}
+
+Tensor pow_(const Tensor& input, const Tensor& exponent) {
+  return into(input, "pow", Into::inplace, [&] { return pow(input, exponent); });
+}
+
+Tensor pow_out(const Tensor& input, const Tensor& exponent, const Tensor& out) {
+  return into(out, "pow", Into::out, [&] { return pow(input, exponent); });
+}
+
+Tensor maximum_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "maximum", Into::out, [&] { return maximum(input, other); });
+}
+
+Tensor minimum_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "minimum", Into::out, [&] { return minimum(input, other); });
+}
+
+Tensor fmax_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "fmax", Into::out, [&] { return fmax(input, other); });
+}
+
+Tensor fmin_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "fmin", Into::out, [&] { return fmin(input, other); });
+}
+
+Tensor atan2_(const Tensor& input, const Tensor& other) {
+  return into(input, "atan2", Into::inplace, [&] { return atan2(input, other); });
+}
+
+Tensor atan2_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "atan2", Into::out, [&] { return atan2(input, other); });
+}
+
+Tensor logical_and_(const Tensor& input, const Tensor& other) {
+  return into(input, "logical_and", Into::inplace, [&] { return logical_and(input, other); });
+}
+
+Tensor logical_and_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "logical_and", Into::out, [&] { return logical_and(input, other); });
+}
+
+Tensor logical_or_(const Tensor& input, const Tensor& other) {
+  return into(input, "logical_or", Into::inplace, [&] { return logical_or(input, other); });
+}
+
+Tensor logical_or_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "logical_or", Into::out, [&] { return logical_or(input, other); });
+}
+
+Tensor logical_xor_(const Tensor& input, const Tensor& other) {
+  return into(input, "logical_xor", Into::inplace, [&] { return logical_xor(input, other); });
+}
+
+Tensor logical_xor_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "logical_xor", Into::out, [&] { return logical_xor(input, other); });
+}
+
+Tensor bitwise_and_(const Tensor& input, const Tensor& other) {
+  return into(input, "bitwise_and", Into::inplace, [&] { return bitwise_and(input, other); });
+}
+
+Tensor bitwise_and_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "bitwise_and", Into::out, [&] { return bitwise_and(input, other); });
+}
+
+Tensor bitwise_or_(const Tensor& input, const Tensor& other) {
+  return into(input, "bitwise_or", Into::inplace, [&] { return bitwise_or(input, other); });
+}
+
+Tensor bitwise_or_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "bitwise_or", Into::out, [&] { return bitwise_or(input, other); });
+}
+
+Tensor bitwise_xor_(const Tensor& input, const Tensor& other) {
+  return into(input, "bitwise_xor", Into::inplace, [&] { return bitwise_xor(input, other); });
+}
+
+Tensor bitwise_xor_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "bitwise_xor", Into::out, [&] { return bitwise_xor(input, other); });
+}
+
+Tensor bitwise_left_shift_(const Tensor& input, const Tensor& other) {
+  return into(input, "bitwise_left_shift", Into::inplace, [&] { return bitwise_left_shift(input,
+    other); });
+}
+
+Tensor bitwise_left_shift_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "bitwise_left_shift", Into::out, [&] { return bitwise_left_shift(input, other);
+    });
+}
+
+Tensor bitwise_right_shift_(const Tensor& input, const Tensor& other) {
+  return into(input, "bitwise_right_shift", Into::inplace, [&] { return bitwise_right_shift(input,
+    other); });
+}
+
+Tensor bitwise_right_shift_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "bitwise_right_shift", Into::out, [&] { return bitwise_right_shift(input, other);
+    });
+}
+
+Tensor eq_(const Tensor& input, const Tensor& other) {
+  return into(input, "eq", Into::inplace, [&] { return eq(input, other); });
+}
+
+Tensor eq_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "eq", Into::out, [&] { return eq(input, other); });
+}
+
+Tensor ne_(const Tensor& input, const Tensor& other) {
+  return into(input, "ne", Into::inplace, [&] { return ne(input, other); });
+}
+
+Tensor ne_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "ne", Into::out, [&] { return ne(input, other); });
+}
+
+Tensor lt_(const Tensor& input, const Tensor& other) {
+  return into(input, "lt", Into::inplace, [&] { return lt(input, other); });
+}
+
+Tensor lt_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "lt", Into::out, [&] { return lt(input, other); });
+}
+
+Tensor le_(const Tensor& input, const Tensor& other) {
+  return into(input, "le", Into::inplace, [&] { return le(input, other); });
+}
+
+Tensor le_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "le", Into::out, [&] { return le(input, other); });
+}
+
+Tensor gt_(const Tensor& input, const Tensor& other) {
+  return into(input, "gt", Into::inplace, [&] { return gt(input, other); });
+}
+
+Tensor gt_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "gt", Into::out, [&] { return gt(input, other); });
+}
+
+Tensor ge_(const Tensor& input, const Tensor& other) {
+  return into(input, "ge", Into::inplace, [&] { return ge(input, other); });
+}
+
+Tensor ge_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "ge", Into::out, [&] { return ge(input, other); });
 }
 
 Tensor index_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
@@ -90,8 +316,371 @@ Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batc
     });
 }
 
+Tensor abs_(const Tensor& input) {
+  return into(input, "abs", Into::inplace, [&] { return abs(input); });
+}
+
+Tensor abs_out(const Tensor& input, const Tensor& out) {
+  return into(out, "abs", Into::out, [&] { return abs(input); });
+}
+
+Tensor neg_(const Tensor& input) {
+  return into(input, "neg", Into::inplace, [&] { return neg(input); });
+}
+
+Tensor neg_out(const Tensor& input, const Tensor& out) {
+  return into(out, "neg", Into::out, [&] { return neg(input); });
+}
+
+Tensor sign_(const Tensor& input) {
+  return into(input, "sign", Into::inplace, [&] { return sign(input); });
+}
+
+Tensor sign_out(const Tensor& input, const Tensor& out) {
+  return into(out, "sign", Into::out, [&] { return sign(input); });
+}
+
+Tensor exp_(const Tensor& input) {
+  return into(input, "exp", Into::inplace, [&] { return exp(input); });
+}
+
+Tensor exp_out(const Tensor& input, const Tensor& out) {
+  return into(out, "exp", Into::out, [&] { return exp(input); });
+}
+
+Tensor exp2_(const Tensor& input) {
+  return into(input, "exp2", Into::inplace, [&] { return exp2(input); });
+}
+
+Tensor exp2_out(const Tensor& input, const Tensor& out) {
+  return into(out, "exp2", Into::out, [&] { return exp2(input); });
+}
+
+Tensor expm1_(const Tensor& input) {
+  return into(input, "expm1", Into::inplace, [&] { return expm1(input); });
+}
+
+Tensor expm1_out(const Tensor& input, const Tensor& out) {
+  return into(out, "expm1", Into::out, [&] { return expm1(input); });
+}
+
+Tensor log_(const Tensor& input) {
+  return into(input, "log", Into::inplace, [&] { return log(input); });
+}
+
+Tensor log_out(const Tensor& input, const Tensor& out) {
+  return into(out, "log", Into::out, [&] { return log(input); });
+}
+
+Tensor log2_(const Tensor& input) {
+  return into(input, "log2", Into::inplace, [&] { return log2(input); });
+}
+
+Tensor log2_out(const Tensor& input, const Tensor& out) {
+  return into(out, "log2", Into::out, [&] { return log2(input); });
+}
+
+Tensor log10_(const Tensor& input) {
+  return into(input, "log10", Into::inplace, [&] { return log10(input); });
+}
+
+Tensor log10_out(const Tensor& input, const Tensor& out) {
+  return into(out, "log10", Into::out, [&] { return log10(input); });
+}
+
+Tensor log1p_(const Tensor& input) {
+  return into(input, "log1p", Into::inplace, [&] { return log1p(input); });
+}
+
+Tensor log1p_out(const Tensor& input, const Tensor& out) {
+  return into(out, "log1p", Into::out, [&] { return log1p(input); });
+}
+
+Tensor sqrt_(const Tensor& input) {
+  return into(input, "sqrt", Into::inplace, [&] { return sqrt(input); });
+}
+
+Tensor sqrt_out(const Tensor& input, const Tensor& out) {
+  return into(out, "sqrt", Into::out, [&] { return sqrt(input); });
+}
+
+Tensor rsqrt_(const Tensor& input) {
+  return into(input, "rsqrt", Into::inplace, [&] { return rsqrt(input); });
+}
+
+Tensor rsqrt_out(const Tensor& input, const Tensor& out) {
+  return into(out, "rsqrt", Into::out, [&] { return rsqrt(input); });
+}
+
+Tensor square_(const Tensor& input) {
+  return into(input, "square", Into::inplace, [&] { return square(input); });
+}
+
+Tensor square_out(const Tensor& input, const Tensor& out) {
+  return into(out, "square", Into::out, [&] { return square(input); });
+}
+
+Tensor reciprocal_(const Tensor& input) {
+  return into(input, "reciprocal", Into::inplace, [&] { return reciprocal(input); });
+}
+
+Tensor reciprocal_out(const Tensor& input, const Tensor& out) {
+  return into(out, "reciprocal", Into::out, [&] { return reciprocal(input); });
+}
+
+Tensor sin_(const Tensor& input) {
+  return into(input, "sin", Into::inplace, [&] { return sin(input); });
+}
+
+Tensor sin_out(const Tensor& input, const Tensor& out) {
+  return into(out, "sin", Into::out, [&] { return sin(input); });
+}
+
+Tensor cos_(const Tensor& input) {
+  return into(input, "cos", Into::inplace, [&] { return cos(input); });
+}
+
+Tensor cos_out(const Tensor& input, const Tensor& out) {
+  return into(out, "cos", Into::out, [&] { return cos(input); });
+}
+
+Tensor tan_(const Tensor& input) {
+  return into(input, "tan", Into::inplace, [&] { return tan(input); });
+}
+
+Tensor tan_out(const Tensor& input, const Tensor& out) {
+  return into(out, "tan", Into::out, [&] { return tan(input); });
+}
+
+Tensor asin_(const Tensor& input) {
+  return into(input, "asin", Into::inplace, [&] { return asin(input); });
+}
+
+Tensor asin_out(const Tensor& input, const Tensor& out) {
+  return into(out, "asin", Into::out, [&] { return asin(input); });
+}
+
+Tensor acos_(const Tensor& input) {
+  return into(input, "acos", Into::inplace, [&] { return acos(input); });
+}
+
+Tensor acos_out(const Tensor& input, const Tensor& out) {
+  return into(out, "acos", Into::out, [&] { return acos(input); });
+}
+
+Tensor atan_(const Tensor& input) {
+  return into(input, "atan", Into::inplace, [&] { return atan(input); });
+}
+
+Tensor atan_out(const Tensor& input, const Tensor& out) {
+  return into(out, "atan", Into::out, [&] { return atan(input); });
+}
+
+Tensor sinh_(const Tensor& input) {
+  return into(input, "sinh", Into::inplace, [&] { return sinh(input); });
+}
+
+Tensor sinh_out(const Tensor& input, const Tensor& out) {
+  return into(out, "sinh", Into::out, [&] { return sinh(input); });
+}
+
+Tensor cosh_(const Tensor& input) {
+  return into(input, "cosh", Into::inplace, [&] { return cosh(input); });
+}
+
+Tensor cosh_out(const Tensor& input, const Tensor& out) {
+  return into(out, "cosh", Into::out, [&] { return cosh(input); });
+}
+
+Tensor tanh_(const Tensor& input) {
+  return into(input, "tanh", Into::inplace, [&] { return tanh(input); });
+}
+
+Tensor tanh_out(const Tensor& input, const Tensor& out) {
+  return into(out, "tanh", Into::out, [&] { return tanh(input); });
+}
+
+Tensor sigmoid_(const Tensor& input) {
+  return into(input, "sigmoid", Into::inplace, [&] { return sigmoid(input); });
+}
+
+Tensor sigmoid_out(const Tensor& input, const Tensor& out) {
+  return into(out, "sigmoid", Into::out, [&] { return sigmoid(input); });
+}
+
+Tensor erf_(const Tensor& input) {
+  return into(input, "erf", Into::inplace, [&] { return erf(input); });
+}
+
+Tensor erf_out(const Tensor& input, const Tensor& out) {
+  return into(out, "erf", Into::out, [&] { return erf(input); });
+}
+
+Tensor floor_(const Tensor& input) {
+  return into(input, "floor", Into::inplace, [&] { return floor(input); });
+}
+
+Tensor floor_out(const Tensor& input, const Tensor& out) {
+  return into(out, "floor", Into::out, [&] { return floor(input); });
+}
+
+Tensor ceil_(const Tensor& input) {
+  return into(input, "ceil", Into::inplace, [&] { return ceil(input); });
+}
+
+Tensor ceil_out(const Tensor& input, const Tensor& out) {
+  return into(out, "ceil", Into::out, [&] { return ceil(input); });
+}
+
+Tensor trunc_(const Tensor& input) {
+  return into(input, "trunc", Into::inplace, [&] { return trunc(input); });
+}
+
+Tensor trunc_out(const Tensor& input, const Tensor& out) {
+  return into(out, "trunc", Into::out, [&] { return trunc(input); });
+}
+
+Tensor round_(const Tensor& input, int64_t decimals) {
+  return into(input, "round", Into::inplace, [&] { return round(input, decimals); });
+}
+
+Tensor round_out(const Tensor& input, int64_t decimals, const Tensor& out) {
+  return into(out, "round", Into::out, [&] { return round(input, decimals); });
+}
+
+Tensor frac_(const Tensor& input) {
+  return into(input, "frac", Into::inplace, [&] { return frac(input); });
+}
+
+Tensor frac_out(const Tensor& input, const Tensor& out) {
+  return into(out, "frac", Into::out, [&] { return frac(input); });
+}
+
+Tensor logical_not_(const Tensor& input) {
+  return into(input, "logical_not", Into::inplace, [&] { return logical_not(input); });
+}
+
+Tensor logical_not_out(const Tensor& input, const Tensor& out) {
+  return into(out, "logical_not", Into::out, [&] { return logical_not(input); });
+}
+
+Tensor bitwise_not_(const Tensor& input) {
+  return into(input, "bitwise_not", Into::inplace, [&] { return bitwise_not(input); });
+}
+
+Tensor bitwise_not_out(const Tensor& input, const Tensor& out) {
+  return into(out, "bitwise_not", Into::out, [&] { return bitwise_not(input); });
+}
+
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out) {
   return into(out, "sum", Into::out, [&] { return sum(input, dim, keepdim, dtype); });
+}
+
+Tensor mean_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out) {
+  return into(out, "mean", Into::out, [&] { return mean(input, dim, keepdim, dtype); });
+}
+
+Tensor amax_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
+  return into(out, "amax", Into::out, [&] { return amax(input, dim, keepdim); });
+}
+
+Tensor amin_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
+  return into(out, "amin", Into::out, [&] { return amin(input, dim, keepdim); });
+}
+
+Tensor argmax_out(const Tensor& input, std::optional<int64_t> dim, bool keepdim, const Tensor& out)
+    {
+  return into(out, "argmax", Into::out, [&] { return argmax(input, dim, keepdim); });
+}
+
+Tensor argmin_out(const Tensor& input, std::optional<int64_t> dim, bool keepdim, const Tensor& out)
+    {
+  return into(out, "argmin", Into::out, [&] { return argmin(input, dim, keepdim); });
+}
+
+Tensor any_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
+  return into(out, "any", Into::out, [&] { return any(input, dim, keepdim); });
+}
+
+Tensor all_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
+  return into(out, "all", Into::out, [&] { return all(input, dim, keepdim); });
+}
+
+Tensor cumsum_(const Tensor& input, int64_t dim, Dtype dtype) {
+  return into(input, "cumsum", Into::inplace, [&] { return cumsum(input, dim, dtype); });
+}
+
+Tensor cumsum_out(const Tensor& input, int64_t dim, Dtype dtype, const Tensor& out) {
+  return into(out, "cumsum", Into::out, [&] { return cumsum(input, dim, dtype); });
+}
+
+Tensor cumprod_(const Tensor& input, int64_t dim, Dtype dtype) {
+  return into(input, "cumprod", Into::inplace, [&] { return cumprod(input, dim, dtype); });
+}
+
+Tensor cumprod_out(const Tensor& input, int64_t dim, Dtype dtype, const Tensor& out) {
+  return into(out, "cumprod", Into::out, [&] { return cumprod(input, dim, dtype); });
+}
+
+Tensor where_out(const Tensor& condition, const Tensor& input, const Tensor& other, const Tensor&
+    out) {
+  return into(out, "where", Into::out, [&] { return where(condition, input, other); });
+}
+
+Tensor clamp_(const Tensor& input, const Tensor& min, const Tensor& max) {
+  return into(input, "clamp", Into::inplace, [&] { return clamp(input, min, max); });
+}
+
+Tensor clamp_out(const Tensor& input, const Tensor& min, const Tensor& max, const Tensor& out) {
+  return into(out, "clamp", Into::out, [&] { return clamp(input, min, max); });
+}
+
+Tensor clamp_min_(const Tensor& input, const Tensor& min) {
+  return into(input, "clamp_min", Into::inplace, [&] { return clamp_min(input, min); });
+}
+
+Tensor clamp_min_out(const Tensor& input, const Tensor& min, const Tensor& out) {
+  return into(out, "clamp_min", Into::out, [&] { return clamp_min(input, min); });
+}
+
+Tensor clamp_max_(const Tensor& input, const Tensor& max) {
+  return into(input, "clamp_max", Into::inplace, [&] { return clamp_max(input, max); });
+}
+
+Tensor clamp_max_out(const Tensor& input, const Tensor& max, const Tensor& out) {
+  return into(out, "clamp_max", Into::out, [&] { return clamp_max(input, max); });
+}
+
+Tensor masked_fill_(const Tensor& input, const Tensor& mask, const Tensor& value) {
+  return into(input, "masked_fill", Into::inplace, [&] { return masked_fill(input, mask, value); });
+}
+
+Tensor lerp_(const Tensor& input, const Tensor& end, const Tensor& weight) {
+  return into(input, "lerp", Into::inplace, [&] { return lerp(input, end, weight); });
+}
+
+Tensor lerp_out(const Tensor& input, const Tensor& end, const Tensor& weight, const Tensor& out) {
+  return into(out, "lerp", Into::out, [&] { return lerp(input, end, weight); });
+}
+
+Tensor addcmul_(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value) {
+  return into(input, "addcmul", Into::inplace, [&] { return addcmul(input, tensor1, tensor2, value);
+    });
+}
+
+Tensor addcmul_out(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value,
+    const Tensor& out) {
+  return into(out, "addcmul", Into::out, [&] { return addcmul(input, tensor1, tensor2, value); });
+}
+
+Tensor addcdiv_(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value) {
+  return into(input, "addcdiv", Into::inplace, [&] { return addcdiv(input, tensor1, tensor2, value);
+    });
+}
+
+Tensor addcdiv_out(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value,
+    const Tensor& out) {
+  return into(out, "addcdiv", Into::out, [&] { return addcdiv(input, tensor1, tensor2, value); });
 }
 
 }  // namespace flambeau::ops

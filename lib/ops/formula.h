@@ -1,0 +1,100 @@
+// What gradients are written with. An elementwise op of one operand needs only a formula on (dy, x)
+// or (dy, y):
+//
+//   from_input<"SinBackward0">("sin", kSin, x, [](auto& dy, auto& x) { return mul(dy, cos(x)); });
+//
+// Formulas are ops, so that second derivatives follow. Where one kernel does the same in a single
+// pass, fused() takes it unless somebody differentiates the gradient again.
+#pragma once
+#include "ops/call.h"
+#include "ops/defaults.h"
+#include "ops/ops.h"
+
+namespace flambeau::ops {
+
+inline Tensor num(double v) { return wrapped_number(v); }
+inline Tensor num(int64_t v) { return wrapped_number(v); }
+
+inline Tensor zeros_as(const Tensor& x) { return zeros(x.sizes(), x.dtype(), x.device()); }
+
+// Converts operands whose promoted dtype is not floating point to the default dtype, as torch's
+// unary functions do.
+inline void float_operands(Call& c) {
+  if (!is_floating(c.promote())) c.convert_all(defaults().dtype);
+}
+
+// x where the mask holds, else 0: also where x is not finite.
+inline Tensor keep_where(const Tensor& mask, const Tensor& x) {
+  return where(mask, x, num(int64_t{0}));
+}
+inline Tensor drop_where(const Tensor& mask, const Tensor& x) {
+  return where(mask, num(int64_t{0}), x);
+}
+
+template <class F>
+Tensor fused(const char* name, const Kernel& k, std::initializer_list<Operand> xs, MapParams params,
+             F&& formula) {
+  if (modes.grad) return formula();
+  Call c{name, Cast::keep, xs};
+  return c.map(k, xs, params);
+}
+
+// A string as a template argument: a gradient's name.
+template <size_t N>
+struct Name {
+  char text[N];
+  constexpr Name(const char (&s)[N]) { std::copy(s, s + N, text); }  // NOLINT: implicit by design
+};
+
+template <Name N, class F>
+struct OfInput {
+  Saved x;
+  [[no_unique_address]] F formula;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const { return {formula(dy, x.get())}; }
+};
+
+template <Name N, class F>
+struct OfResult {
+  Saved y;
+  [[no_unique_address]] F formula;
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const { return {formula(dy, y.get())}; }
+};
+
+template <Name N>
+struct ZeroBackward {
+  static constexpr const char* name = N.text;
+  Tensors operator()(const Tensor& dy) const { return {wanted(0) ? zeros_as(dy) : Tensor()}; }
+};
+
+enum class Domain : int8_t { any, floating };  // floating: other operands are converted
+
+template <Name N, class F>
+Tensor from_input(const char* op, const Kernel& k, const Tensor& x, F formula,
+                  MapParams params = {}, Domain domain = Domain::floating, Cast cast = Cast::keep) {
+  Call c{op, cast, {x}};
+  if (domain == Domain::floating) float_operands(c);
+  OfInput<N, F> gradient{c.save(c[0]), formula};  // before an in-place form overwrites the operand
+  return c.track(c.map(k, {c[0]}, params), std::move(gradient));
+}
+
+template <Name N, class F>
+Tensor from_result(const char* op, const Kernel& k, const Tensor& x, F formula,
+                   MapParams params = {}, Domain domain = Domain::floating,
+                   Cast cast = Cast::keep) {
+  Call c{op, cast, {x}};
+  if (domain == Domain::floating) float_operands(c);
+  Tensor y = c.map(k, {c[0]}, params);
+  OfResult<N, F> gradient{c.save_output(y), formula};
+  return c.track(std::move(y), std::move(gradient));
+}
+
+// An op whose gradient is 0 everywhere it exists.
+template <Name N>
+Tensor step_function(const char* op, const Kernel& k, const Tensor& x, MapParams params = {}) {
+  Call c{op, Cast::keep, {x}};
+  return c.track(c.map(k, {c[0]}, params), ZeroBackward<N>{});
+}
+
+}  // namespace flambeau::ops

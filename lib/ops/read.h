@@ -1,0 +1,17 @@
+// Reading one element on the host: waits for the device it is on.
+#pragma once
+#include "ops/ops.h"
+
+namespace flambeau::ops {
+
+// The value of a 0-d tensor.
+inline double read_number(const Tensor& t) {
+  const Tensor host = t.device().is_cpu() ? t : to_device(alias(t), kCpu, false);
+  wait_for_host_access(host.storage()->block());
+  return with_dtype(host.dtype(), [&](auto tag) {
+    return double(*host.data_as<typename decltype(tag)::type>());
+  });
+}
+inline bool is_true(const Tensor& t) { return read_number(t) != 0; }
+
+}  // namespace flambeau::ops
