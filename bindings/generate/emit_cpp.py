@@ -42,7 +42,7 @@ def _form(f: Function) -> str:
     base = f.base.removeprefix("flam_")
     return (_wrapped(f"Tensor {f.op}({signature}) {{") + "\n"
             + _wrapped(f"  return into({params[0].name if f.form == 'inplace' else 'out'}, \"{base}\", Into::{f.form}, "
-                       f"[&] {{ return {base}({call}); }});") + "\n}\n")
+                       f"[&] {{ return ops::{base}({call}); }});") + "\n}\n")
 
 
 def _operand_names(api: Api) -> str:

@@ -5,682 +5,688 @@
 namespace flambeau::ops {
 
 Tensor relu_(const Tensor& input) {
-  return into(input, "relu", Into::inplace, [&] { return relu(input); });
+  return into(input, "relu", Into::inplace, [&] { return ops::relu(input); });
 }
 
 Tensor leaky_relu_(const Tensor& input, double negative_slope) {
-  return into(input, "leaky_relu", Into::inplace, [&] { return leaky_relu(input, negative_slope);
-    });
+  return into(input, "leaky_relu", Into::inplace, [&] { return ops::leaky_relu(input,
+    negative_slope); });
 }
 
 Tensor elu_(const Tensor& input, double alpha) {
-  return into(input, "elu", Into::inplace, [&] { return elu(input, alpha); });
+  return into(input, "elu", Into::inplace, [&] { return ops::elu(input, alpha); });
 }
 
 Tensor selu_(const Tensor& input) {
-  return into(input, "selu", Into::inplace, [&] { return selu(input); });
+  return into(input, "selu", Into::inplace, [&] { return ops::selu(input); });
 }
 
 Tensor celu_(const Tensor& input, double alpha) {
-  return into(input, "celu", Into::inplace, [&] { return celu(input, alpha); });
+  return into(input, "celu", Into::inplace, [&] { return ops::celu(input, alpha); });
 }
 
 Tensor silu_(const Tensor& input) {
-  return into(input, "silu", Into::inplace, [&] { return silu(input); });
+  return into(input, "silu", Into::inplace, [&] { return ops::silu(input); });
 }
 
 Tensor mish_(const Tensor& input) {
-  return into(input, "mish", Into::inplace, [&] { return mish(input); });
+  return into(input, "mish", Into::inplace, [&] { return ops::mish(input); });
 }
 
 Tensor relu6_(const Tensor& input) {
-  return into(input, "relu6", Into::inplace, [&] { return relu6(input); });
+  return into(input, "relu6", Into::inplace, [&] { return ops::relu6(input); });
 }
 
 Tensor hardtanh_(const Tensor& input, double min_val, double max_val) {
-  return into(input, "hardtanh", Into::inplace, [&] { return hardtanh(input, min_val, max_val); });
+  return into(input, "hardtanh", Into::inplace, [&] { return ops::hardtanh(input, min_val, max_val);
+    });
 }
 
 Tensor hardsigmoid_(const Tensor& input) {
-  return into(input, "hardsigmoid", Into::inplace, [&] { return hardsigmoid(input); });
+  return into(input, "hardsigmoid", Into::inplace, [&] { return ops::hardsigmoid(input); });
 }
 
 Tensor hardswish_(const Tensor& input) {
-  return into(input, "hardswish", Into::inplace, [&] { return hardswish(input); });
+  return into(input, "hardswish", Into::inplace, [&] { return ops::hardswish(input); });
 }
 
 Tensor threshold_(const Tensor& input, double threshold, double value) {
-  return into(input, "threshold", Into::inplace, [&] { return threshold(input, threshold, value);
-    });
+  return into(input, "threshold", Into::inplace, [&] { return ops::threshold(input, threshold,
+    value); });
 }
 
 Tensor add_(const Tensor& input, const Tensor& other, double alpha) {
-  return into(input, "add", Into::inplace, [&] { return add(input, other, alpha); });
+  return into(input, "add", Into::inplace, [&] { return ops::add(input, other, alpha); });
 }
 
 Tensor add_out(const Tensor& input, const Tensor& other, double alpha, const Tensor& out) {
-  return into(out, "add", Into::out, [&] { return add(input, other, alpha); });
+  return into(out, "add", Into::out, [&] { return ops::add(input, other, alpha); });
 }
 
 Tensor sub_(const Tensor& input, const Tensor& other, double alpha) {
-  return into(input, "sub", Into::inplace, [&] { return sub(input, other, alpha); });
+  return into(input, "sub", Into::inplace, [&] { return ops::sub(input, other, alpha); });
 }
 
 Tensor sub_out(const Tensor& input, const Tensor& other, double alpha, const Tensor& out) {
-  return into(out, "sub", Into::out, [&] { return sub(input, other, alpha); });
+  return into(out, "sub", Into::out, [&] { return ops::sub(input, other, alpha); });
 }
 
 Tensor mul_(const Tensor& input, const Tensor& other) {
-  return into(input, "mul", Into::inplace, [&] { return mul(input, other); });
+  return into(input, "mul", Into::inplace, [&] { return ops::mul(input, other); });
 }
 
 Tensor mul_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "mul", Into::out, [&] { return mul(input, other); });
+  return into(out, "mul", Into::out, [&] { return ops::mul(input, other); });
 }
 
 Tensor div_(const Tensor& input, const Tensor& other, int32_t rounding_mode) {
-  return into(input, "div", Into::inplace, [&] { return div(input, other, rounding_mode); });
+  return into(input, "div", Into::inplace, [&] { return ops::div(input, other, rounding_mode); });
 }
 
 Tensor div_out(const Tensor& input, const Tensor& other, int32_t rounding_mode, const Tensor& out) {
-  return into(out, "div", Into::out, [&] { return div(input, other, rounding_mode); });
+  return into(out, "div", Into::out, [&] { return ops::div(input, other, rounding_mode); });
 }
 
 Tensor floor_divide_(const Tensor& input, const Tensor& other) {
-  return into(input, "floor_divide", Into::inplace, [&] { return floor_divide(input, other); });
+  return into(input, "floor_divide", Into::inplace, [&] { return ops::floor_divide(input, other);
+    });
 }
 
 Tensor floor_divide_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "floor_divide", Into::out, [&] { return floor_divide(input, other); });
+  return into(out, "floor_divide", Into::out, [&] { return ops::floor_divide(input, other); });
 }
 
 Tensor remainder_(const Tensor& input, const Tensor& other) {
-  return into(input, "remainder", Into::inplace, [&] { return remainder(input, other); });
+  return into(input, "remainder", Into::inplace, [&] { return ops::remainder(input, other); });
 }
 
 Tensor remainder_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "remainder", Into::out, [&] { return remainder(input, other); });
+  return into(out, "remainder", Into::out, [&] { return ops::remainder(input, other); });
 }
 
 Tensor fmod_(const Tensor& input, const Tensor& other) {
-  return into(input, "fmod", Into::inplace, [&] { return fmod(input, other); });
+  return into(input, "fmod", Into::inplace, [&] { return ops::fmod(input, other); });
 }
 
 Tensor fmod_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "fmod", Into::out, [&] { return fmod(input, other); });
+  return into(out, "fmod", Into::out, [&] { return ops::fmod(input, other); });
 }
 
 Tensor pow_(const Tensor& input, const Tensor& exponent) {
-  return into(input, "pow", Into::inplace, [&] { return pow(input, exponent); });
+  return into(input, "pow", Into::inplace, [&] { return ops::pow(input, exponent); });
 }
 
 Tensor pow_out(const Tensor& input, const Tensor& exponent, const Tensor& out) {
-  return into(out, "pow", Into::out, [&] { return pow(input, exponent); });
+  return into(out, "pow", Into::out, [&] { return ops::pow(input, exponent); });
 }
 
 Tensor maximum_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "maximum", Into::out, [&] { return maximum(input, other); });
+  return into(out, "maximum", Into::out, [&] { return ops::maximum(input, other); });
 }
 
 Tensor minimum_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "minimum", Into::out, [&] { return minimum(input, other); });
+  return into(out, "minimum", Into::out, [&] { return ops::minimum(input, other); });
 }
 
 Tensor fmax_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "fmax", Into::out, [&] { return fmax(input, other); });
+  return into(out, "fmax", Into::out, [&] { return ops::fmax(input, other); });
 }
 
 Tensor fmin_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "fmin", Into::out, [&] { return fmin(input, other); });
+  return into(out, "fmin", Into::out, [&] { return ops::fmin(input, other); });
 }
 
 Tensor atan2_(const Tensor& input, const Tensor& other) {
-  return into(input, "atan2", Into::inplace, [&] { return atan2(input, other); });
+  return into(input, "atan2", Into::inplace, [&] { return ops::atan2(input, other); });
 }
 
 Tensor atan2_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "atan2", Into::out, [&] { return atan2(input, other); });
+  return into(out, "atan2", Into::out, [&] { return ops::atan2(input, other); });
 }
 
 Tensor logical_and_(const Tensor& input, const Tensor& other) {
-  return into(input, "logical_and", Into::inplace, [&] { return logical_and(input, other); });
+  return into(input, "logical_and", Into::inplace, [&] { return ops::logical_and(input, other); });
 }
 
 Tensor logical_and_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "logical_and", Into::out, [&] { return logical_and(input, other); });
+  return into(out, "logical_and", Into::out, [&] { return ops::logical_and(input, other); });
 }
 
 Tensor logical_or_(const Tensor& input, const Tensor& other) {
-  return into(input, "logical_or", Into::inplace, [&] { return logical_or(input, other); });
+  return into(input, "logical_or", Into::inplace, [&] { return ops::logical_or(input, other); });
 }
 
 Tensor logical_or_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "logical_or", Into::out, [&] { return logical_or(input, other); });
+  return into(out, "logical_or", Into::out, [&] { return ops::logical_or(input, other); });
 }
 
 Tensor logical_xor_(const Tensor& input, const Tensor& other) {
-  return into(input, "logical_xor", Into::inplace, [&] { return logical_xor(input, other); });
+  return into(input, "logical_xor", Into::inplace, [&] { return ops::logical_xor(input, other); });
 }
 
 Tensor logical_xor_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "logical_xor", Into::out, [&] { return logical_xor(input, other); });
+  return into(out, "logical_xor", Into::out, [&] { return ops::logical_xor(input, other); });
 }
 
 Tensor bitwise_and_(const Tensor& input, const Tensor& other) {
-  return into(input, "bitwise_and", Into::inplace, [&] { return bitwise_and(input, other); });
+  return into(input, "bitwise_and", Into::inplace, [&] { return ops::bitwise_and(input, other); });
 }
 
 Tensor bitwise_and_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "bitwise_and", Into::out, [&] { return bitwise_and(input, other); });
+  return into(out, "bitwise_and", Into::out, [&] { return ops::bitwise_and(input, other); });
 }
 
 Tensor bitwise_or_(const Tensor& input, const Tensor& other) {
-  return into(input, "bitwise_or", Into::inplace, [&] { return bitwise_or(input, other); });
+  return into(input, "bitwise_or", Into::inplace, [&] { return ops::bitwise_or(input, other); });
 }
 
 Tensor bitwise_or_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "bitwise_or", Into::out, [&] { return bitwise_or(input, other); });
+  return into(out, "bitwise_or", Into::out, [&] { return ops::bitwise_or(input, other); });
 }
 
 Tensor bitwise_xor_(const Tensor& input, const Tensor& other) {
-  return into(input, "bitwise_xor", Into::inplace, [&] { return bitwise_xor(input, other); });
+  return into(input, "bitwise_xor", Into::inplace, [&] { return ops::bitwise_xor(input, other); });
 }
 
 Tensor bitwise_xor_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "bitwise_xor", Into::out, [&] { return bitwise_xor(input, other); });
+  return into(out, "bitwise_xor", Into::out, [&] { return ops::bitwise_xor(input, other); });
 }
 
 Tensor bitwise_left_shift_(const Tensor& input, const Tensor& other) {
-  return into(input, "bitwise_left_shift", Into::inplace, [&] { return bitwise_left_shift(input,
-    other); });
+  return into(input, "bitwise_left_shift", Into::inplace, [&] { return
+    ops::bitwise_left_shift(input, other); });
 }
 
 Tensor bitwise_left_shift_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "bitwise_left_shift", Into::out, [&] { return bitwise_left_shift(input, other);
-    });
-}
-
-Tensor bitwise_right_shift_(const Tensor& input, const Tensor& other) {
-  return into(input, "bitwise_right_shift", Into::inplace, [&] { return bitwise_right_shift(input,
+  return into(out, "bitwise_left_shift", Into::out, [&] { return ops::bitwise_left_shift(input,
     other); });
 }
 
+Tensor bitwise_right_shift_(const Tensor& input, const Tensor& other) {
+  return into(input, "bitwise_right_shift", Into::inplace, [&] { return
+    ops::bitwise_right_shift(input, other); });
+}
+
 Tensor bitwise_right_shift_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "bitwise_right_shift", Into::out, [&] { return bitwise_right_shift(input, other);
-    });
+  return into(out, "bitwise_right_shift", Into::out, [&] { return ops::bitwise_right_shift(input,
+    other); });
 }
 
 Tensor eq_(const Tensor& input, const Tensor& other) {
-  return into(input, "eq", Into::inplace, [&] { return eq(input, other); });
+  return into(input, "eq", Into::inplace, [&] { return ops::eq(input, other); });
 }
 
 Tensor eq_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "eq", Into::out, [&] { return eq(input, other); });
+  return into(out, "eq", Into::out, [&] { return ops::eq(input, other); });
 }
 
 Tensor ne_(const Tensor& input, const Tensor& other) {
-  return into(input, "ne", Into::inplace, [&] { return ne(input, other); });
+  return into(input, "ne", Into::inplace, [&] { return ops::ne(input, other); });
 }
 
 Tensor ne_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "ne", Into::out, [&] { return ne(input, other); });
+  return into(out, "ne", Into::out, [&] { return ops::ne(input, other); });
 }
 
 Tensor lt_(const Tensor& input, const Tensor& other) {
-  return into(input, "lt", Into::inplace, [&] { return lt(input, other); });
+  return into(input, "lt", Into::inplace, [&] { return ops::lt(input, other); });
 }
 
 Tensor lt_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "lt", Into::out, [&] { return lt(input, other); });
+  return into(out, "lt", Into::out, [&] { return ops::lt(input, other); });
 }
 
 Tensor le_(const Tensor& input, const Tensor& other) {
-  return into(input, "le", Into::inplace, [&] { return le(input, other); });
+  return into(input, "le", Into::inplace, [&] { return ops::le(input, other); });
 }
 
 Tensor le_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "le", Into::out, [&] { return le(input, other); });
+  return into(out, "le", Into::out, [&] { return ops::le(input, other); });
 }
 
 Tensor gt_(const Tensor& input, const Tensor& other) {
-  return into(input, "gt", Into::inplace, [&] { return gt(input, other); });
+  return into(input, "gt", Into::inplace, [&] { return ops::gt(input, other); });
 }
 
 Tensor gt_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "gt", Into::out, [&] { return gt(input, other); });
+  return into(out, "gt", Into::out, [&] { return ops::gt(input, other); });
 }
 
 Tensor ge_(const Tensor& input, const Tensor& other) {
-  return into(input, "ge", Into::inplace, [&] { return ge(input, other); });
+  return into(input, "ge", Into::inplace, [&] { return ops::ge(input, other); });
 }
 
 Tensor ge_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "ge", Into::out, [&] { return ge(input, other); });
+  return into(out, "ge", Into::out, [&] { return ops::ge(input, other); });
 }
 
 Tensor index_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
     double alpha) {
-  return into(input, "index_add", Into::inplace, [&] { return index_add(input, dim, index, source,
-    alpha); });
+  return into(input, "index_add", Into::inplace, [&] { return ops::index_add(input, dim, index,
+    source, alpha); });
 }
 
 Tensor index_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
     double alpha, const Tensor& out) {
-  return into(out, "index_add", Into::out, [&] { return index_add(input, dim, index, source, alpha);
-    });
+  return into(out, "index_add", Into::out, [&] { return ops::index_add(input, dim, index, source,
+    alpha); });
 }
 
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out) {
-  return into(out, "matmul", Into::out, [&] { return matmul(input, other); });
+  return into(out, "matmul", Into::out, [&] { return ops::matmul(input, other); });
 }
 
 Tensor mm_out(const Tensor& input, const Tensor& mat2, const Tensor& out) {
-  return into(out, "mm", Into::out, [&] { return mm(input, mat2); });
+  return into(out, "mm", Into::out, [&] { return ops::mm(input, mat2); });
 }
 
 Tensor bmm_out(const Tensor& input, const Tensor& mat2, const Tensor& out) {
-  return into(out, "bmm", Into::out, [&] { return bmm(input, mat2); });
+  return into(out, "bmm", Into::out, [&] { return ops::bmm(input, mat2); });
 }
 
 Tensor mv_out(const Tensor& input, const Tensor& vec, const Tensor& out) {
-  return into(out, "mv", Into::out, [&] { return mv(input, vec); });
+  return into(out, "mv", Into::out, [&] { return ops::mv(input, vec); });
 }
 
 Tensor dot_out(const Tensor& input, const Tensor& tensor, const Tensor& out) {
-  return into(out, "dot", Into::out, [&] { return dot(input, tensor); });
+  return into(out, "dot", Into::out, [&] { return ops::dot(input, tensor); });
 }
 
 Tensor outer_out(const Tensor& input, const Tensor& vec2, const Tensor& out) {
-  return into(out, "outer", Into::out, [&] { return outer(input, vec2); });
+  return into(out, "outer", Into::out, [&] { return ops::outer(input, vec2); });
 }
 
 Tensor addmm_(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta, double
     alpha) {
-  return into(input, "addmm", Into::inplace, [&] { return addmm(input, mat1, mat2, beta, alpha); });
+  return into(input, "addmm", Into::inplace, [&] { return ops::addmm(input, mat1, mat2, beta,
+    alpha); });
 }
 
 Tensor addmm_out(const Tensor& input, const Tensor& mat1, const Tensor& mat2, double beta, double
     alpha, const Tensor& out) {
-  return into(out, "addmm", Into::out, [&] { return addmm(input, mat1, mat2, beta, alpha); });
+  return into(out, "addmm", Into::out, [&] { return ops::addmm(input, mat1, mat2, beta, alpha); });
 }
 
 Tensor baddbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta, double
     alpha) {
-  return into(input, "baddbmm", Into::inplace, [&] { return baddbmm(input, batch1, batch2, beta,
-    alpha); });
+  return into(input, "baddbmm", Into::inplace, [&] { return ops::baddbmm(input, batch1, batch2,
+    beta, alpha); });
 }
 
 Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
     double alpha, const Tensor& out) {
-  return into(out, "baddbmm", Into::out, [&] { return baddbmm(input, batch1, batch2, beta, alpha);
-    });
+  return into(out, "baddbmm", Into::out, [&] { return ops::baddbmm(input, batch1, batch2, beta,
+    alpha); });
 }
 
 Tensor abs_(const Tensor& input) {
-  return into(input, "abs", Into::inplace, [&] { return abs(input); });
+  return into(input, "abs", Into::inplace, [&] { return ops::abs(input); });
 }
 
 Tensor abs_out(const Tensor& input, const Tensor& out) {
-  return into(out, "abs", Into::out, [&] { return abs(input); });
+  return into(out, "abs", Into::out, [&] { return ops::abs(input); });
 }
 
 Tensor neg_(const Tensor& input) {
-  return into(input, "neg", Into::inplace, [&] { return neg(input); });
+  return into(input, "neg", Into::inplace, [&] { return ops::neg(input); });
 }
 
 Tensor neg_out(const Tensor& input, const Tensor& out) {
-  return into(out, "neg", Into::out, [&] { return neg(input); });
+  return into(out, "neg", Into::out, [&] { return ops::neg(input); });
 }
 
 Tensor sign_(const Tensor& input) {
-  return into(input, "sign", Into::inplace, [&] { return sign(input); });
+  return into(input, "sign", Into::inplace, [&] { return ops::sign(input); });
 }
 
 Tensor sign_out(const Tensor& input, const Tensor& out) {
-  return into(out, "sign", Into::out, [&] { return sign(input); });
+  return into(out, "sign", Into::out, [&] { return ops::sign(input); });
 }
 
 Tensor exp_(const Tensor& input) {
-  return into(input, "exp", Into::inplace, [&] { return exp(input); });
+  return into(input, "exp", Into::inplace, [&] { return ops::exp(input); });
 }
 
 Tensor exp_out(const Tensor& input, const Tensor& out) {
-  return into(out, "exp", Into::out, [&] { return exp(input); });
+  return into(out, "exp", Into::out, [&] { return ops::exp(input); });
 }
 
 Tensor exp2_(const Tensor& input) {
-  return into(input, "exp2", Into::inplace, [&] { return exp2(input); });
+  return into(input, "exp2", Into::inplace, [&] { return ops::exp2(input); });
 }
 
 Tensor exp2_out(const Tensor& input, const Tensor& out) {
-  return into(out, "exp2", Into::out, [&] { return exp2(input); });
+  return into(out, "exp2", Into::out, [&] { return ops::exp2(input); });
 }
 
 Tensor expm1_(const Tensor& input) {
-  return into(input, "expm1", Into::inplace, [&] { return expm1(input); });
+  return into(input, "expm1", Into::inplace, [&] { return ops::expm1(input); });
 }
 
 Tensor expm1_out(const Tensor& input, const Tensor& out) {
-  return into(out, "expm1", Into::out, [&] { return expm1(input); });
+  return into(out, "expm1", Into::out, [&] { return ops::expm1(input); });
 }
 
 Tensor log_(const Tensor& input) {
-  return into(input, "log", Into::inplace, [&] { return log(input); });
+  return into(input, "log", Into::inplace, [&] { return ops::log(input); });
 }
 
 Tensor log_out(const Tensor& input, const Tensor& out) {
-  return into(out, "log", Into::out, [&] { return log(input); });
+  return into(out, "log", Into::out, [&] { return ops::log(input); });
 }
 
 Tensor log2_(const Tensor& input) {
-  return into(input, "log2", Into::inplace, [&] { return log2(input); });
+  return into(input, "log2", Into::inplace, [&] { return ops::log2(input); });
 }
 
 Tensor log2_out(const Tensor& input, const Tensor& out) {
-  return into(out, "log2", Into::out, [&] { return log2(input); });
+  return into(out, "log2", Into::out, [&] { return ops::log2(input); });
 }
 
 Tensor log10_(const Tensor& input) {
-  return into(input, "log10", Into::inplace, [&] { return log10(input); });
+  return into(input, "log10", Into::inplace, [&] { return ops::log10(input); });
 }
 
 Tensor log10_out(const Tensor& input, const Tensor& out) {
-  return into(out, "log10", Into::out, [&] { return log10(input); });
+  return into(out, "log10", Into::out, [&] { return ops::log10(input); });
 }
 
 Tensor log1p_(const Tensor& input) {
-  return into(input, "log1p", Into::inplace, [&] { return log1p(input); });
+  return into(input, "log1p", Into::inplace, [&] { return ops::log1p(input); });
 }
 
 Tensor log1p_out(const Tensor& input, const Tensor& out) {
-  return into(out, "log1p", Into::out, [&] { return log1p(input); });
+  return into(out, "log1p", Into::out, [&] { return ops::log1p(input); });
 }
 
 Tensor sqrt_(const Tensor& input) {
-  return into(input, "sqrt", Into::inplace, [&] { return sqrt(input); });
+  return into(input, "sqrt", Into::inplace, [&] { return ops::sqrt(input); });
 }
 
 Tensor sqrt_out(const Tensor& input, const Tensor& out) {
-  return into(out, "sqrt", Into::out, [&] { return sqrt(input); });
+  return into(out, "sqrt", Into::out, [&] { return ops::sqrt(input); });
 }
 
 Tensor rsqrt_(const Tensor& input) {
-  return into(input, "rsqrt", Into::inplace, [&] { return rsqrt(input); });
+  return into(input, "rsqrt", Into::inplace, [&] { return ops::rsqrt(input); });
 }
 
 Tensor rsqrt_out(const Tensor& input, const Tensor& out) {
-  return into(out, "rsqrt", Into::out, [&] { return rsqrt(input); });
+  return into(out, "rsqrt", Into::out, [&] { return ops::rsqrt(input); });
 }
 
 Tensor square_(const Tensor& input) {
-  return into(input, "square", Into::inplace, [&] { return square(input); });
+  return into(input, "square", Into::inplace, [&] { return ops::square(input); });
 }
 
 Tensor square_out(const Tensor& input, const Tensor& out) {
-  return into(out, "square", Into::out, [&] { return square(input); });
+  return into(out, "square", Into::out, [&] { return ops::square(input); });
 }
 
 Tensor reciprocal_(const Tensor& input) {
-  return into(input, "reciprocal", Into::inplace, [&] { return reciprocal(input); });
+  return into(input, "reciprocal", Into::inplace, [&] { return ops::reciprocal(input); });
 }
 
 Tensor reciprocal_out(const Tensor& input, const Tensor& out) {
-  return into(out, "reciprocal", Into::out, [&] { return reciprocal(input); });
+  return into(out, "reciprocal", Into::out, [&] { return ops::reciprocal(input); });
 }
 
 Tensor sin_(const Tensor& input) {
-  return into(input, "sin", Into::inplace, [&] { return sin(input); });
+  return into(input, "sin", Into::inplace, [&] { return ops::sin(input); });
 }
 
 Tensor sin_out(const Tensor& input, const Tensor& out) {
-  return into(out, "sin", Into::out, [&] { return sin(input); });
+  return into(out, "sin", Into::out, [&] { return ops::sin(input); });
 }
 
 Tensor cos_(const Tensor& input) {
-  return into(input, "cos", Into::inplace, [&] { return cos(input); });
+  return into(input, "cos", Into::inplace, [&] { return ops::cos(input); });
 }
 
 Tensor cos_out(const Tensor& input, const Tensor& out) {
-  return into(out, "cos", Into::out, [&] { return cos(input); });
+  return into(out, "cos", Into::out, [&] { return ops::cos(input); });
 }
 
 Tensor tan_(const Tensor& input) {
-  return into(input, "tan", Into::inplace, [&] { return tan(input); });
+  return into(input, "tan", Into::inplace, [&] { return ops::tan(input); });
 }
 
 Tensor tan_out(const Tensor& input, const Tensor& out) {
-  return into(out, "tan", Into::out, [&] { return tan(input); });
+  return into(out, "tan", Into::out, [&] { return ops::tan(input); });
 }
 
 Tensor asin_(const Tensor& input) {
-  return into(input, "asin", Into::inplace, [&] { return asin(input); });
+  return into(input, "asin", Into::inplace, [&] { return ops::asin(input); });
 }
 
 Tensor asin_out(const Tensor& input, const Tensor& out) {
-  return into(out, "asin", Into::out, [&] { return asin(input); });
+  return into(out, "asin", Into::out, [&] { return ops::asin(input); });
 }
 
 Tensor acos_(const Tensor& input) {
-  return into(input, "acos", Into::inplace, [&] { return acos(input); });
+  return into(input, "acos", Into::inplace, [&] { return ops::acos(input); });
 }
 
 Tensor acos_out(const Tensor& input, const Tensor& out) {
-  return into(out, "acos", Into::out, [&] { return acos(input); });
+  return into(out, "acos", Into::out, [&] { return ops::acos(input); });
 }
 
 Tensor atan_(const Tensor& input) {
-  return into(input, "atan", Into::inplace, [&] { return atan(input); });
+  return into(input, "atan", Into::inplace, [&] { return ops::atan(input); });
 }
 
 Tensor atan_out(const Tensor& input, const Tensor& out) {
-  return into(out, "atan", Into::out, [&] { return atan(input); });
+  return into(out, "atan", Into::out, [&] { return ops::atan(input); });
 }
 
 Tensor sinh_(const Tensor& input) {
-  return into(input, "sinh", Into::inplace, [&] { return sinh(input); });
+  return into(input, "sinh", Into::inplace, [&] { return ops::sinh(input); });
 }
 
 Tensor sinh_out(const Tensor& input, const Tensor& out) {
-  return into(out, "sinh", Into::out, [&] { return sinh(input); });
+  return into(out, "sinh", Into::out, [&] { return ops::sinh(input); });
 }
 
 Tensor cosh_(const Tensor& input) {
-  return into(input, "cosh", Into::inplace, [&] { return cosh(input); });
+  return into(input, "cosh", Into::inplace, [&] { return ops::cosh(input); });
 }
 
 Tensor cosh_out(const Tensor& input, const Tensor& out) {
-  return into(out, "cosh", Into::out, [&] { return cosh(input); });
+  return into(out, "cosh", Into::out, [&] { return ops::cosh(input); });
 }
 
 Tensor tanh_(const Tensor& input) {
-  return into(input, "tanh", Into::inplace, [&] { return tanh(input); });
+  return into(input, "tanh", Into::inplace, [&] { return ops::tanh(input); });
 }
 
 Tensor tanh_out(const Tensor& input, const Tensor& out) {
-  return into(out, "tanh", Into::out, [&] { return tanh(input); });
+  return into(out, "tanh", Into::out, [&] { return ops::tanh(input); });
 }
 
 Tensor sigmoid_(const Tensor& input) {
-  return into(input, "sigmoid", Into::inplace, [&] { return sigmoid(input); });
+  return into(input, "sigmoid", Into::inplace, [&] { return ops::sigmoid(input); });
 }
 
 Tensor sigmoid_out(const Tensor& input, const Tensor& out) {
-  return into(out, "sigmoid", Into::out, [&] { return sigmoid(input); });
+  return into(out, "sigmoid", Into::out, [&] { return ops::sigmoid(input); });
 }
 
 Tensor erf_(const Tensor& input) {
-  return into(input, "erf", Into::inplace, [&] { return erf(input); });
+  return into(input, "erf", Into::inplace, [&] { return ops::erf(input); });
 }
 
 Tensor erf_out(const Tensor& input, const Tensor& out) {
-  return into(out, "erf", Into::out, [&] { return erf(input); });
+  return into(out, "erf", Into::out, [&] { return ops::erf(input); });
 }
 
 Tensor floor_(const Tensor& input) {
-  return into(input, "floor", Into::inplace, [&] { return floor(input); });
+  return into(input, "floor", Into::inplace, [&] { return ops::floor(input); });
 }
 
 Tensor floor_out(const Tensor& input, const Tensor& out) {
-  return into(out, "floor", Into::out, [&] { return floor(input); });
+  return into(out, "floor", Into::out, [&] { return ops::floor(input); });
 }
 
 Tensor ceil_(const Tensor& input) {
-  return into(input, "ceil", Into::inplace, [&] { return ceil(input); });
+  return into(input, "ceil", Into::inplace, [&] { return ops::ceil(input); });
 }
 
 Tensor ceil_out(const Tensor& input, const Tensor& out) {
-  return into(out, "ceil", Into::out, [&] { return ceil(input); });
+  return into(out, "ceil", Into::out, [&] { return ops::ceil(input); });
 }
 
 Tensor trunc_(const Tensor& input) {
-  return into(input, "trunc", Into::inplace, [&] { return trunc(input); });
+  return into(input, "trunc", Into::inplace, [&] { return ops::trunc(input); });
 }
 
 Tensor trunc_out(const Tensor& input, const Tensor& out) {
-  return into(out, "trunc", Into::out, [&] { return trunc(input); });
+  return into(out, "trunc", Into::out, [&] { return ops::trunc(input); });
 }
 
 Tensor round_(const Tensor& input, int64_t decimals) {
-  return into(input, "round", Into::inplace, [&] { return round(input, decimals); });
+  return into(input, "round", Into::inplace, [&] { return ops::round(input, decimals); });
 }
 
 Tensor round_out(const Tensor& input, int64_t decimals, const Tensor& out) {
-  return into(out, "round", Into::out, [&] { return round(input, decimals); });
+  return into(out, "round", Into::out, [&] { return ops::round(input, decimals); });
 }
 
 Tensor frac_(const Tensor& input) {
-  return into(input, "frac", Into::inplace, [&] { return frac(input); });
+  return into(input, "frac", Into::inplace, [&] { return ops::frac(input); });
 }
 
 Tensor frac_out(const Tensor& input, const Tensor& out) {
-  return into(out, "frac", Into::out, [&] { return frac(input); });
+  return into(out, "frac", Into::out, [&] { return ops::frac(input); });
 }
 
 Tensor logical_not_(const Tensor& input) {
-  return into(input, "logical_not", Into::inplace, [&] { return logical_not(input); });
+  return into(input, "logical_not", Into::inplace, [&] { return ops::logical_not(input); });
 }
 
 Tensor logical_not_out(const Tensor& input, const Tensor& out) {
-  return into(out, "logical_not", Into::out, [&] { return logical_not(input); });
+  return into(out, "logical_not", Into::out, [&] { return ops::logical_not(input); });
 }
 
 Tensor bitwise_not_(const Tensor& input) {
-  return into(input, "bitwise_not", Into::inplace, [&] { return bitwise_not(input); });
+  return into(input, "bitwise_not", Into::inplace, [&] { return ops::bitwise_not(input); });
 }
 
 Tensor bitwise_not_out(const Tensor& input, const Tensor& out) {
-  return into(out, "bitwise_not", Into::out, [&] { return bitwise_not(input); });
+  return into(out, "bitwise_not", Into::out, [&] { return ops::bitwise_not(input); });
 }
 
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out) {
-  return into(out, "sum", Into::out, [&] { return sum(input, dim, keepdim, dtype); });
+  return into(out, "sum", Into::out, [&] { return ops::sum(input, dim, keepdim, dtype); });
 }
 
 Tensor mean_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out) {
-  return into(out, "mean", Into::out, [&] { return mean(input, dim, keepdim, dtype); });
+  return into(out, "mean", Into::out, [&] { return ops::mean(input, dim, keepdim, dtype); });
 }
 
 Tensor amax_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
-  return into(out, "amax", Into::out, [&] { return amax(input, dim, keepdim); });
+  return into(out, "amax", Into::out, [&] { return ops::amax(input, dim, keepdim); });
 }
 
 Tensor amin_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
-  return into(out, "amin", Into::out, [&] { return amin(input, dim, keepdim); });
+  return into(out, "amin", Into::out, [&] { return ops::amin(input, dim, keepdim); });
 }
 
 Tensor argmax_out(const Tensor& input, std::optional<int64_t> dim, bool keepdim, const Tensor& out)
     {
-  return into(out, "argmax", Into::out, [&] { return argmax(input, dim, keepdim); });
+  return into(out, "argmax", Into::out, [&] { return ops::argmax(input, dim, keepdim); });
 }
 
 Tensor argmin_out(const Tensor& input, std::optional<int64_t> dim, bool keepdim, const Tensor& out)
     {
-  return into(out, "argmin", Into::out, [&] { return argmin(input, dim, keepdim); });
+  return into(out, "argmin", Into::out, [&] { return ops::argmin(input, dim, keepdim); });
 }
 
 Tensor any_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
-  return into(out, "any", Into::out, [&] { return any(input, dim, keepdim); });
+  return into(out, "any", Into::out, [&] { return ops::any(input, dim, keepdim); });
 }
 
 Tensor all_out(const Tensor& input, DimsView dim, bool keepdim, const Tensor& out) {
-  return into(out, "all", Into::out, [&] { return all(input, dim, keepdim); });
+  return into(out, "all", Into::out, [&] { return ops::all(input, dim, keepdim); });
 }
 
 Tensor cumsum_(const Tensor& input, int64_t dim, Dtype dtype) {
-  return into(input, "cumsum", Into::inplace, [&] { return cumsum(input, dim, dtype); });
+  return into(input, "cumsum", Into::inplace, [&] { return ops::cumsum(input, dim, dtype); });
 }
 
 Tensor cumsum_out(const Tensor& input, int64_t dim, Dtype dtype, const Tensor& out) {
-  return into(out, "cumsum", Into::out, [&] { return cumsum(input, dim, dtype); });
+  return into(out, "cumsum", Into::out, [&] { return ops::cumsum(input, dim, dtype); });
 }
 
 Tensor cumprod_(const Tensor& input, int64_t dim, Dtype dtype) {
-  return into(input, "cumprod", Into::inplace, [&] { return cumprod(input, dim, dtype); });
+  return into(input, "cumprod", Into::inplace, [&] { return ops::cumprod(input, dim, dtype); });
 }
 
 Tensor cumprod_out(const Tensor& input, int64_t dim, Dtype dtype, const Tensor& out) {
-  return into(out, "cumprod", Into::out, [&] { return cumprod(input, dim, dtype); });
+  return into(out, "cumprod", Into::out, [&] { return ops::cumprod(input, dim, dtype); });
 }
 
 Tensor where_out(const Tensor& condition, const Tensor& input, const Tensor& other, const Tensor&
     out) {
-  return into(out, "where", Into::out, [&] { return where(condition, input, other); });
+  return into(out, "where", Into::out, [&] { return ops::where(condition, input, other); });
 }
 
 Tensor clamp_(const Tensor& input, const Tensor& min, const Tensor& max) {
-  return into(input, "clamp", Into::inplace, [&] { return clamp(input, min, max); });
+  return into(input, "clamp", Into::inplace, [&] { return ops::clamp(input, min, max); });
 }
 
 Tensor clamp_out(const Tensor& input, const Tensor& min, const Tensor& max, const Tensor& out) {
-  return into(out, "clamp", Into::out, [&] { return clamp(input, min, max); });
+  return into(out, "clamp", Into::out, [&] { return ops::clamp(input, min, max); });
 }
 
 Tensor clamp_min_(const Tensor& input, const Tensor& min) {
-  return into(input, "clamp_min", Into::inplace, [&] { return clamp_min(input, min); });
+  return into(input, "clamp_min", Into::inplace, [&] { return ops::clamp_min(input, min); });
 }
 
 Tensor clamp_min_out(const Tensor& input, const Tensor& min, const Tensor& out) {
-  return into(out, "clamp_min", Into::out, [&] { return clamp_min(input, min); });
+  return into(out, "clamp_min", Into::out, [&] { return ops::clamp_min(input, min); });
 }
 
 Tensor clamp_max_(const Tensor& input, const Tensor& max) {
-  return into(input, "clamp_max", Into::inplace, [&] { return clamp_max(input, max); });
+  return into(input, "clamp_max", Into::inplace, [&] { return ops::clamp_max(input, max); });
 }
 
 Tensor clamp_max_out(const Tensor& input, const Tensor& max, const Tensor& out) {
-  return into(out, "clamp_max", Into::out, [&] { return clamp_max(input, max); });
+  return into(out, "clamp_max", Into::out, [&] { return ops::clamp_max(input, max); });
 }
 
 Tensor masked_fill_(const Tensor& input, const Tensor& mask, const Tensor& value) {
-  return into(input, "masked_fill", Into::inplace, [&] { return masked_fill(input, mask, value); });
+  return into(input, "masked_fill", Into::inplace, [&] { return ops::masked_fill(input, mask,
+    value); });
 }
 
 Tensor lerp_(const Tensor& input, const Tensor& end, const Tensor& weight) {
-  return into(input, "lerp", Into::inplace, [&] { return lerp(input, end, weight); });
+  return into(input, "lerp", Into::inplace, [&] { return ops::lerp(input, end, weight); });
 }
 
 Tensor lerp_out(const Tensor& input, const Tensor& end, const Tensor& weight, const Tensor& out) {
-  return into(out, "lerp", Into::out, [&] { return lerp(input, end, weight); });
+  return into(out, "lerp", Into::out, [&] { return ops::lerp(input, end, weight); });
 }
 
 Tensor addcmul_(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value) {
-  return into(input, "addcmul", Into::inplace, [&] { return addcmul(input, tensor1, tensor2, value);
-    });
+  return into(input, "addcmul", Into::inplace, [&] { return ops::addcmul(input, tensor1, tensor2,
+    value); });
 }
 
 Tensor addcmul_out(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value,
     const Tensor& out) {
-  return into(out, "addcmul", Into::out, [&] { return addcmul(input, tensor1, tensor2, value); });
+  return into(out, "addcmul", Into::out, [&] { return ops::addcmul(input, tensor1, tensor2, value);
+    });
 }
 
 Tensor addcdiv_(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value) {
-  return into(input, "addcdiv", Into::inplace, [&] { return addcdiv(input, tensor1, tensor2, value);
-    });
+  return into(input, "addcdiv", Into::inplace, [&] { return ops::addcdiv(input, tensor1, tensor2,
+    value); });
 }
 
 Tensor addcdiv_out(const Tensor& input, const Tensor& tensor1, const Tensor& tensor2, double value,
     const Tensor& out) {
-  return into(out, "addcdiv", Into::out, [&] { return addcdiv(input, tensor1, tensor2, value); });
+  return into(out, "addcdiv", Into::out, [&] { return ops::addcdiv(input, tensor1, tensor2, value);
+    });
 }
 
 }  // namespace flambeau::ops
