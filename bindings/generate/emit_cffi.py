@@ -1,0 +1,85 @@
+"""Emits the C sources of the two CFFI API-mode modules from api.json.
+
+`_flambeau_fast` keeps the GIL (calls that return at once; dropping it costs 60 ns), `_flambeau_blocking` drops
+it (FLAM_BLOCKS). The second includes the first, so that handles made by one are accepted by the other. Every
+function pointer of a callback struct, and every bare function-pointer parameter, gets an `extern "Python"`
+trampoline named after where it stands. CFFI's C text is its own; nothing is parsed at import.
+"""
+
+import os
+import re
+import sys
+
+import cffi
+
+from python_model import Api
+
+KEEP_GIL = """
+/* This module's calls return at once: they keep the GIL. */
+#undef Py_BEGIN_ALLOW_THREADS
+#undef Py_END_ALLOW_THREADS
+#define Py_BEGIN_ALLOW_THREADS {
+#define Py_END_ALLOW_THREADS }
+"""
+
+
+def named_pointer(c_type, name):
+    """`flam_status (*)(void *user)` with its name inside, or `T name`."""
+    if "(*)" in c_type:
+        return c_type.replace("(*)", f"(*{name})", 1)
+    return f"{c_type} {name}"
+
+
+def declaration(f):
+    arguments = ", ".join(named_pointer(p["type"], p["name"]) for p in f["params"]) or "void"
+    return f"{f['result']['type']} {f['name']}({arguments});"
+
+
+def trampolines(raw):
+    """(name, return type, argument list) of each function pointer Python may have to implement."""
+    found = {}
+    pointers = [(f"{s['name']}_{m['name']}", m["type"]) for s in raw["structs"] for m in s["fields"]]
+    pointers += [(f"{f['name']}_{p['name']}", p["type"]) for f in raw["functions"] for p in f["params"]]
+    for name, c_type in pointers:
+        match = re.fullmatch(r"\s*(.+?)\s*\(\s*\*\s*\w*\s*\)\s*\((.*)\)\s*", c_type, re.S)
+        if match:
+            found[name.replace("flam_", "flam_py_", 1)] = match.groups()
+    return found
+
+
+def types(raw):
+    lines = ["typedef int32_t flam_bool;", "typedef int32_t flam_status;", "typedef int32_t flam_dtype;",
+             "typedef int32_t flam_device;", "typedef uint64_t flam_scope;"]
+    taken = {"flam_bool", "flam_status", "flam_dtype", "flam_device", "flam_scope"}
+    lines += [f"typedef int32_t {e['name']};" for e in raw["enums"] if e["name"] not in taken]
+    lines += [f"typedef struct {h['name']} {h['name']};" for h in raw["handles"]]
+    for s in raw["structs"]:
+        fields = " ".join(named_pointer(m["type"], m["name"]) + ";" for m in s["fields"])
+        lines.append(f"typedef struct {s['name']} {{ {fields} }} {s['name']};")
+    return "\n".join(lines)
+
+
+def module(name, cdef, functions, headers, preamble="", include=None):
+    ffi = cffi.FFI()
+    if include is not None:
+        ffi.include(include)
+    ffi.cdef("\n".join([cdef, *map(declaration, functions)]), override=True)
+    includes = "".join(f'#include "flambeau/{h}"\n' for h in headers)
+    ffi.set_source(f"flambeau.{name}", preamble + includes)
+    return ffi
+
+
+def main(api_path, out_dir):
+    raw = Api(api_path).raw
+    headers = sorted({f["header"] for f in raw["functions"]})
+    pointers = [f'extern "Python" {result} {name}({arguments});'
+                for name, (result, arguments) in trampolines(raw).items()]
+    fast = module("_flambeau_fast", types(raw) + "\n" + "\n".join(pointers),
+                  [f for f in raw["functions"] if not f["blocks"]], headers, KEEP_GIL)
+    blocking = module("_flambeau_blocking", "", [f for f in raw["functions"] if f["blocks"]], headers, "", fast)
+    for ffi, name in (fast, "_flambeau_fast"), (blocking, "_flambeau_blocking"):
+        ffi.emit_c_code(os.path.join(out_dir, name + ".c"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,237 @@
+"""What api.json's functions look like from Python: parameters, defaults, conversions, signatures.
+
+Shared by the emitters of the thin API, of torch's spellings and of the stubs, so that all three agree.
+Everything follows from parameter kinds; no function is known by name.
+"""
+
+import json
+import keyword
+import re
+from dataclasses import dataclass, field
+
+SCALARS = {"int": "int", "double": "float", "bool": "bool", "size": "int"}
+
+
+@dataclass
+class Param:
+    name: str
+    kind: str
+    type: str
+    enum: str = ""
+    nullable: bool = False
+    default: object = None  # Python source of the default, or None where the argument is required
+    variadic: bool = False
+    keyword: bool = False
+    mutable: bool = False
+    handle: str = ""
+
+    @property
+    def required(self):
+        return self.default is None
+
+    @property
+    def optional_scalar(self):
+        return self.nullable and self.kind in ("int", "double", "bool") and "*" in self.type
+
+
+@dataclass
+class Function:
+    name: str  # without flam_
+    blocks: bool
+    doc: dict
+    result: dict
+    params: list
+    outs: list
+    spellings: list
+    form: str
+    base: str
+    header: str
+    c_params: list = field(default_factory=list)  # every C parameter in order, as read
+
+    @property
+    def in_place(self):
+        """Writes into its first operand and returns it."""
+        return (self.result["kind"] == "handle" and bool(self.params) and self.params[0].mutable
+                and self.params[0].kind == "tensor" and self.name.endswith("_"))
+
+    @property
+    def module(self):
+        return "_blocking" if self.blocks else "_fast"
+
+
+class Api:
+    """api.json, with each function turned into its Python shape."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as f:
+            self.raw = json.load(f)
+        self.enums = {e["name"]: enum_words(e) for e in self.raw["enums"]}
+        self.constants = {v["name"]: v["value"] for e in self.raw["enums"] for v in e["values"]}
+        self.tails = {v["name"]: w for e in self.raw["enums"] for v, w in zip(e["values"], enum_words(e))}
+        self.functions = [self._function(f) for f in self.raw["functions"]]
+        self.by_name = {f.name: f for f in self.functions}
+
+    def _function(self, f):
+        params, outs = [], []
+        for p in f["params"]:
+            if p.get("count_of"):
+                continue
+            made = Param(p["name"], p["kind"], p["type"], p.get("enum") or "", bool(p.get("nullable")),
+                         None, bool(p.get("variadic")), bool(p.get("keyword")), bool(p.get("mutable")),
+                         handle_name(p["type"]))
+            if p["kind"] == "out":
+                outs.append(made)
+                continue
+            if p.get("default") is not None:
+                made.default = self.default(made, str(p["default"]))
+            if keyword.iskeyword(made.name):
+                made.name += "_"
+            params.append(made)
+        for before, after in zip(params, params[1:]):
+            after.keyword = after.keyword or before.keyword
+        return Function(f["name"][len("flam_"):], bool(f["blocks"]), f["doc"], f["result"], params, outs,
+                        [normal_spelling(s) for s in f.get("torch") or []], f.get("form") or "",
+                        (f.get("base") or "").removeprefix("flam_"), f["header"], f["params"])
+
+    def default(self, p, text):
+        """Python source for a default written in C."""
+        text = text.strip()
+        if text == "NULL":
+            return "None"
+        if p.kind == "dtype" or p.kind == "device":
+            return "None"
+        if p.kind == "bool":
+            return "True" if text not in ("0", "false") else "False"
+        if p.kind == "enum":
+            value = self.constants[text] if text in self.constants else int(text)
+            return repr(next(word for word, number in self.enums[p.enum].items() if number == value))
+        if p.kind == "string":
+            return text if text.startswith('"') else repr(text)
+        if p.kind in ("int", "size") and re.fullmatch(r"INT64_MAX", text):
+            return str(2**63 - 1)
+        if text in self.constants:
+            return str(self.constants[text])
+        if text in ("INFINITY", "HUGE_VAL"):
+            return 'float("inf")'
+        if re.fullmatch(r"\{.*\}", text):
+            return "(" + text[1:-1].rstrip(", ") + ",)"
+        float(text)  # anything else must be a number that both languages read alike
+        return text.rstrip("fFlLuU") if not text.lower().startswith("0x") else text
+
+
+def enum_words(e):
+    """Enumerators as Python's strings, in order: the tail after the common prefix, in lower case."""
+    names = [v["name"] for v in e["values"]]
+    prefix = names[0]
+    for n in names[1:]:
+        while not n.startswith(prefix):
+            prefix = prefix[:-1]
+    prefix = prefix[:prefix.rfind("_") + 1]
+    return {n[len(prefix):].lower(): v["value"] for n, v in zip(names, e["values"])}
+
+
+def handle_name(c_type):
+    found = re.search(r"\bflam_(\w+)\s*\*", c_type)
+    return found.group(1) if found else ""
+
+
+def normal_spelling(s):
+    """"F.relu" and "torch.nn.functional.relu" are one name."""
+    for prefix in ("torch.nn.functional.", "nn.functional."):
+        if s.startswith(prefix):
+            return "F." + s[len(prefix):]
+    return s
+
+
+# ---- conversions of arguments ------------------------------------------------------------------------------
+
+
+def c_arguments(p):
+    """Python expressions that pass parameter `p` to C without looking closely; `_slow` handles the rest."""
+    n = p.name
+    if p.kind in ("tensor", "handle"):
+        return [f"_NULL if {n} is None else {n}._h" if p.nullable else f"{n}._h"]
+    if p.kind == "tensors":
+        if p.nullable:
+            return [f"_NULL if {n} is None else [_t._h for _t in {n}]", f"0 if {n} is None else _len({n})"]
+        return [f"[_t._h for _t in {n}]", f"_len({n})"]
+    if p.kind in ("ints", "doubles"):
+        if p.nullable:
+            return [f"_NULL if {n} is None else {n}", f"0 if {n} is None else _len({n})"]
+        return [n, f"_len({n})"]
+    if p.kind == "strings":
+        if p.nullable:
+            return [f"_NULL if {n} is None else _strings({n})", f"0 if {n} is None else _len({n})"]
+        return [f"_strings({n})", f"_len({n})"]
+    if p.optional_scalar:
+        return [f"_NULL if {n} is None else ({n},)"]
+    if p.kind == "enum":
+        return [f"_E_{p.enum}[{n}]" if p.enum else n]
+    if p.kind == "dtype":
+        return [f"0 if {n} is None else {n}._code"]
+    if p.kind == "device":
+        return [f"0 if {n} is None else _device_code({n})"]
+    if p.kind == "string":
+        return [f"_NULL if {n} is None else {n}.encode()" if p.nullable else f"{n}.encode()"]
+    if p.kind in ("pointer", "callback", "options") and p.nullable:
+        return [f"_NULL if {n} is None else {n}"]
+    return [n]
+
+
+def signature(params, extra=()):
+    """The text between the parentheses of a def; `extra` are keyword-only additions."""
+    parts, starred = [], False
+    for p in params:
+        if p.variadic and not starred:
+            parts.append("*" + p.name)
+            starred = True
+            continue
+        if p.keyword and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(p.name if p.required else f"{p.name}={p.default}")
+    if extra:
+        if not starred:
+            parts.append("*")
+        parts += extra
+    seen_default = False
+    fixed = []
+    for part in parts:  # a required positional after an optional one cannot be written in Python
+        if part == "*" or part.startswith("*"):
+            starred, seen_default = True, False
+        elif "=" in part:
+            seen_default = True
+        elif seen_default and "*" not in fixed:
+            part += "=None"
+        fixed.append(part)
+    return ", ".join(fixed)
+
+
+def docstring(f, indent="    "):
+    """The header's documentation, as a docstring's source."""
+    doc = f.doc
+    lines = [doc.get("brief", "").strip()]
+    if doc.get("text"):
+        lines += ["", *doc["text"].strip().split("\n")]
+    told = [f"- `{n}`: {t}" for n, t in (doc.get("params") or {}).items()]
+    for key in "returns", "errors", "source":
+        if doc.get(key):
+            told.append(f"- {key}: {doc[key]}")
+    if told:
+        lines += ["", *told]
+    text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    quoted = '"""' + text.replace("\n", "\n" + indent) + ('\n' + indent if told else "") + '"""'
+    return indent + "\n".join(line.rstrip() for line in quoted.split("\n"))
+
+
+# ---- results -----------------------------------------------------------------------------------------------
+
+
+def result_wrapper(c_type, kind):
+    """Name of the runtime helper that turns a C result into a Python value; "" where none is needed."""
+    c_type = c_type.replace("const ", "").strip()
+    if kind in ("handle", "borrowed") and "*" in c_type:
+        name = handle_name(c_type)
+        return "_wrap" if name == "tensor" else "_tensors" if name == "tensor_list" else f"_wrap_{name}" if name else ""
+    return {"flam_bool": "_bool", "flam_dtype": "_dtype", "flam_device": "_device", "char *": "_text",
+            "char*": "_text"}.get(c_type, "")

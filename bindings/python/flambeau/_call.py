@@ -1,0 +1,337 @@
+"""What generated functions stand on: argument conversion off the fast path, overloads, results, errors.
+
+A generated body tries the direct C call; when a Python value does not fit (`AttributeError`, `TypeError`,
+`KeyError`), `_slow` converts each argument by its declared kind, with an error that names the argument.
+"""
+
+from collections import namedtuple
+from operator import index
+
+from ._errors import exception_of
+from ._library import blocking as _blocking
+from ._library import fast as _fast
+from ._library import ffi
+from ._types import BY_CODE, dtype
+from ._types import device as device_type
+from ._types import device_code as _device_code
+from ._types import device_of_code as _device
+
+_NULL = ffi.NULL
+Tensor = None  # set by _tensor once the class exists
+_new = object.__new__
+_bool = bool
+_rel = _fast.flam_tensor_release
+
+
+class _Cells(dict):
+    """Makes one-element out parameters by their C type, remembering the parsed types."""
+
+    def __missing__(self, c_type):
+        element = ffi.typeof(c_type)
+        self[c_type] = make = lambda new=ffi.new: new(element)
+        return make
+
+
+_out_cell = _Cells()
+
+
+def _text(p):
+    """A C string as str; None for NULL."""
+    return None if p == _NULL else ffi.string(p).decode("utf-8", "replace")
+
+
+def _dtype(code):
+    return BY_CODE[code]
+
+
+def _tensors(h):
+    """An owned `flam_tensor_list *` as a tuple of tensors."""
+    try:
+        return tuple(_entry(_fast.flam_tensor_list_get(h, i)) for i in range(_fast.flam_tensor_list_size(h)))
+    finally:
+        _fast.flam_tensor_list_release(h)
+
+
+def _entry(h):
+    """A tensor that may be missing."""
+    return wrap(h) if h else _none()
+
+
+def wrap(h, cls=None):
+    """A new Python object that owns handle `h`."""
+    if not h:
+        _raise()
+    t = _new(cls or Tensor)
+    t._h = h
+    return t
+
+
+class _Handle:
+    """Owner of a handle that is not a tensor; subclasses name their release function."""
+
+    __slots__ = ("_h", "__weakref__")
+
+    def __del__(self):
+        h = getattr(self, "_h", None)
+        if h is not None:
+            type(self)._release(h)
+
+
+# ---- errors ------------------------------------------------------------------------------------------------
+
+
+def _raise():
+    """Raises this thread's pending error and forgets it. A callback's own exception comes back as itself."""
+    code = _fast.flam_error_code()
+    payload = _fast.flam_error_payload()
+    if payload != _NULL:
+        original = ffi.from_handle(payload)
+        _fast.flam_error_clear()
+        raise original
+    message = _text(_fast.flam_error_message())
+    _fast.flam_error_clear()
+    raise exception_of(code, message)
+
+
+def _none():
+    """None, where a NULL result means "there is none"; raises where it means failure."""
+    if _fast.flam_error_code():
+        _raise()
+
+
+# ---- arguments ---------------------------------------------------------------------------------------------
+
+
+def _strings(values):
+    """A list of C strings that lives as long as the list."""
+    return [ffi.new("char[]", v.encode()) for v in values]
+
+
+def _number(value):
+    """A Python or NumPy number as a tensor that promotes by its category only."""
+    if isinstance(value, bool):
+        return wrap(_fast.flam_scalar_bool(value))
+    if isinstance(value, int):
+        return wrap(_fast.flam_scalar_i64(value))
+    if isinstance(value, float):
+        return wrap(_fast.flam_scalar_f64(value))
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return _number(value.item())
+    return None
+
+
+def _kind_name(value):
+    kind = type(value)
+    return "Tensor" if hasattr(value, "_h") and kind.__name__ == "Parameter" else kind.__name__
+
+
+def _mismatch(name, position, parameter, wanted, value):
+    return TypeError(f"{name}(): argument '{parameter}' (position {position + 1}) must be {wanted}, "
+                     f"not {_kind_name(value)}")
+
+
+def _as_ints(value):
+    if hasattr(value, "__index__"):
+        return [index(value)]
+    return [index(v) for v in value]
+
+
+_WANTED = {"tensor": "Tensor", "tensors": "tuple of Tensors", "ints": "tuple of ints", "doubles": "tuple of floats",
+           "int": "int", "size": "int", "double": "Number", "bool": "bool", "dtype": "torch.dtype",
+           "device": "torch.device", "string": "str", "enum": "str", "handle": "handle"}
+
+
+def _convert(name, position, parameter, kind, enum, value, keep):
+    """C arguments for one value; `keep` holds temporaries until the call is over."""
+    nullable = kind.endswith("?")
+    kind = kind.rstrip("?")
+    if value is None and (nullable or kind in ("dtype", "device")):
+        return [_NULL, 0] if kind in ("ints", "doubles", "tensors", "strings") else \
+            [0] if kind in ("dtype", "device") else [_NULL]
+    try:
+        if kind == "tensor":
+            found = value if hasattr(value, "_h") else _number(value)
+            keep.append(found)
+            return [found._h]
+        if kind == "tensors":
+            found = [v if hasattr(v, "_h") else _number(v) for v in value]
+            keep.append(found)
+            return [[v._h for v in found], len(found)]
+        if kind == "ints":
+            found = _as_ints(value)
+            return [found, len(found)]
+        if kind == "doubles":
+            found = [float(v) for v in value] if hasattr(value, "__iter__") else [float(value)]
+            return [found, len(found)]
+        if kind in ("int", "size"):
+            return [[index(value)] if nullable else index(value)]
+        if kind == "double":
+            return [[float(value)] if nullable else float(value)]
+        if kind == "bool":
+            return [[bool(value)] if nullable else bool(value)]
+        if kind == "dtype" and isinstance(value, dtype):
+            return [value._code]
+        if kind == "device":
+            return [_device_code(value)]
+        if kind == "string":
+            return [value.encode()]
+        if kind == "handle":
+            return [value._h]
+    except (TypeError, AttributeError, ValueError):
+        raise _mismatch(name, position, parameter, _WANTED[kind], value) from None
+    if kind == "enum":
+        if value in enum:
+            return [enum[value]]
+        words = ", ".join(repr(w) for w in enum if w != "unspecified")
+        raise ValueError(f"{name}(): argument '{parameter}' must be one of {words}, not {value!r}")
+    raise _mismatch(name, position, parameter, _WANTED.get(kind, kind), value)
+
+
+def _slow(function, name, parameters, values, *rest):
+    """Calls `function` after converting each value by its parameter's kind. `values` are in C order."""
+    keep, arguments = [], []
+    by_name = {p[0]: p for p in parameters}
+    for position, (row, value) in enumerate(zip(by_name.values(), values)):
+        parameter, kind, enum, _ = row
+        if type(value) is object:  # the generated modules' marker for an argument that was not given
+            raise TypeError(f"{name}() missing required argument: '{parameter}'")
+        arguments += _convert(name, position, parameter, kind, enum, value, keep)
+    return function(*arguments, *rest)
+
+
+def _variadic(values, named, parameter, name):
+    """The list behind `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`."""
+    if named:
+        if parameter not in named or len(named) > 1 or values:
+            wrong = next(k for k in named if k != parameter or values)
+            raise TypeError(f"{name}() got an unexpected keyword argument '{wrong}'")
+        values = (named[parameter],)
+    if len(values) == 1:
+        only = values[0]
+        if not hasattr(only, "__index__"):
+            return only
+        if hasattr(only, "dim") and only.dim():
+            return only.tolist()
+    return values
+
+
+def _legacy_reduction(size_average, reduce):
+    """torch's deprecated pair of flags as today's word."""
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+# ---- results -----------------------------------------------------------------------------------------------
+
+
+def _result(name, fields):
+    """A named tuple that prints as torch.return_types does."""
+    base = namedtuple(name, fields)
+
+    def text(self):
+        return f"torch.return_types.{name}(\n" + ",\n".join(f"{n}={v!r}" for n, v in zip(fields, self)) + ")"
+
+    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torch.return_types"})
+
+
+# ---- overloads ---------------------------------------------------------------------------------------------
+
+
+def _fits(kind, value, strict):
+    """Whether a value may be passed for a parameter of this kind."""
+    nullable = kind.endswith("?")
+    kind = kind.rstrip("?")
+    if value is None:
+        return nullable or kind in ("dtype", "device")
+    is_tensor = hasattr(value, "_h") and hasattr(value, "dim")
+    number = isinstance(value, (int, float)) or (type(value).__module__ == "numpy" and not hasattr(value, "__len__"))
+    if kind == "tensor":
+        return is_tensor or (not strict and number)
+    if kind == "tensors":
+        return isinstance(value, (tuple, list)) and all(hasattr(v, "_h") for v in value)
+    if kind == "bool":
+        return isinstance(value, bool) or (not strict and hasattr(value, "__index__"))
+    if kind in ("int", "size"):
+        return hasattr(value, "__index__") and not isinstance(value, bool) and not (strict and is_tensor)
+    if kind == "ints":
+        return _fits("int", value, strict) or (isinstance(value, (tuple, list)) and all(
+            _fits("int", v, strict) for v in value))
+    if kind == "double":
+        return (number and not isinstance(value, bool)) or (not strict and is_tensor)
+    if kind == "dtype":
+        return isinstance(value, dtype)
+    if kind == "device":
+        return isinstance(value, (device_type, str))
+    if kind in ("string", "enum"):
+        return isinstance(value, str)
+    return not is_tensor and not number
+
+
+_OTHER_NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def _matches(parameters, args, kwargs, strict):
+    """Whether the arguments can be those of a function with these parameters."""
+    by_name = {p[0]: p for p in parameters}
+    given = set()
+    free = [p for p in parameters if "k" not in p[3]]
+    for i, value in enumerate(args):
+        if i >= len(free):
+            return False
+        parameter, kind, _, flags = free[i]
+        given.add(parameter)
+        if "v" in flags and len(args) > i + 1:
+            if not all(_fits("int", v, strict) for v in args[i:]):
+                return False
+            break
+        if not _fits(kind, value, strict):
+            return False
+    for name, value in kwargs.items():
+        name = _OTHER_NAMES.get(name, name) if name not in by_name else name
+        if name == "out":
+            continue
+        if name not in by_name or name in given or not _fits(by_name[name][1], value, strict):
+            return False
+        given.add(name)
+    return all(p[0] in given or "o" in p[3] for p in parameters)
+
+
+def _overloaded(name, *options):
+    """One function over several: the first whose parameters fit, remembered by the arguments' types."""
+    cache = {}
+
+    def choose(args, kwargs):
+        for strict in True, False:
+            for function, parameters in options:
+                if _matches(parameters, args, kwargs, strict):
+                    return function
+        got = ", ".join([_kind_name(a) for a in args] + [f"{k}={_kind_name(v)}" for k, v in kwargs.items()])
+        forms = "\n".join(f" * ({_shown(parameters)})" for _, parameters in options)
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                        f"{forms}\n")
+
+    def call(*args, **kwargs):
+        key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+        function = cache.get(key)
+        if function is None:
+            function = choose(args, kwargs)
+            if list not in key and tuple not in key:
+                cache[key] = function
+        return function(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = "\n\n".join(f"{name}({_shown(p)})\n\n{f.__doc__}" for f, p in options)
+    return call
+
+
+def _shown(parameters):
+    names = {"tensor": "Tensor", "tensors": "tuple of Tensors", "ints": "tuple of ints", "double": "float",
+             "dtype": "torch.dtype", "device": "torch.device", "enum": "str", "string": "str"}
+    parts, starred = [], False
+    for parameter, kind, _, flags in parameters:
+        if "k" in flags and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(f"{names.get(kind.rstrip('?'), kind.rstrip('?'))} {parameter}")
+    return ", ".join(parts)

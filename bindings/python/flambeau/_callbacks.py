@@ -1,0 +1,61 @@
+"""Python objects and functions as C sees them: `void *user`, `drop`, and failures that keep their exception.
+
+`keep(value)` gives a pointer that stays good until the library calls `DROP` on it, exactly once. A trampoline
+that fails records the exception object itself; `_call._raise` raises that same object at the caller.
+"""
+
+import traceback
+
+from ._call import _NULL, _fast, ffi, wrap
+
+_alive = set()  # handles cffi made; they live until dropped
+DROP = _fast.flam_py_error_set_drop
+OK, CALLBACK = 0, 19  # FLAM_OK, FLAM_ERROR_CALLBACK
+
+
+@ffi.def_extern(name="flam_py_error_set_drop")
+def _drop(user):
+    _alive.discard(user)
+
+
+def keep(value):
+    """A `void *` that stands for `value` until `DROP` is called on it."""
+    handle = ffi.new_handle(value)
+    _alive.add(handle)
+    return handle
+
+
+def value_of(user):
+    """What `keep` was given."""
+    return ffi.from_handle(user)
+
+
+def failed(problem):
+    """Records an exception as this thread's error; what a trampoline returns then."""
+    text = "".join(traceback.format_exception_only(type(problem), problem)).strip()
+    _fast.flam_error_set(text.encode("utf-8", "replace"), keep(problem), DROP)
+    return CALLBACK
+
+
+def guarded(name):
+    """Makes a function the implementation of trampoline `name`; what it raises becomes the call's failure."""
+    def define(function):
+        def run(*args):
+            try:
+                function(*args)
+                return OK
+            except BaseException as problem:
+                return failed(problem)
+        ffi.def_extern(name=name)(run)
+        return getattr(_fast, name)
+    return define
+
+
+def borrowed(h, cls=None):
+    """A Python tensor for a handle that the caller keeps; None for NULL."""
+    return None if h == _NULL else wrap(_fast.flam_tensor_retain(h), cls)
+
+
+def given_away(tensor):
+    """A new reference for the library to own."""
+    return _NULL if tensor is None else _fast.flam_tensor_retain(tensor._h)

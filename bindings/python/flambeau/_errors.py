@@ -1,0 +1,70 @@
+"""Exceptions, and how the thread's pending error of the library becomes one.
+
+Every class is a RuntimeError, as programs written for PyTorch expect, and also the builtin that Python
+users would look for (IndexError, ValueError, ...). An exception that left a Python callback comes back as
+the very same object.
+"""
+
+
+class Error(RuntimeError):
+    """A failure reported by libflambeau; `code` is its FLAM_ERROR_* number."""
+
+    code = 0
+
+
+class InvalidArgumentError(Error, ValueError):
+    pass
+
+
+class ShapeError(Error):
+    pass
+
+
+class DtypeError(Error):
+    pass
+
+
+class DeviceMismatchError(Error):
+    pass
+
+
+class OutOfRangeError(Error, IndexError):
+    pass
+
+
+class OutOfMemoryError(Error):
+    """A device has no memory left for a request; the text says who holds what."""
+
+
+class HostMemoryError(Error, MemoryError):
+    pass
+
+
+class DeviceError(Error):
+    """No usable GPU: none there, its driver too old, no machine code for it, or it was lost."""
+
+
+class LibraryError(Error, ImportError):
+    """A library was not found, or has the wrong version."""
+
+
+class FileError(Error, OSError):
+    pass
+
+
+class UnsupportedError(Error, NotImplementedError):
+    pass
+
+
+_CLASSES = {
+    1: InvalidArgumentError, 2: ShapeError, 3: DtypeError, 4: DeviceMismatchError, 5: OutOfRangeError,
+    6: OutOfMemoryError, 7: HostMemoryError, 8: DeviceError, 9: DeviceError, 10: DeviceError,
+    11: LibraryError, 12: LibraryError, 13: LibraryError, 14: DeviceError, 18: FileError, 20: UnsupportedError,
+}
+
+
+def exception_of(code, message):
+    """The exception for a status code and text."""
+    error = _CLASSES.get(code, Error)(message)
+    error.code = code
+    return error

@@ -1,0 +1,246 @@
+"""Tensors from Python values: numbers, nested sequences, arrays, memory of others."""
+
+import warnings
+from array import array
+
+from ._call import _NULL, _blocking, _fast, _number, ffi, wrap
+from ._gen import api, ops
+from ._tensor import Tensor
+from ._types import BY_NUMPY, NAMES
+from ._types import device_code
+
+_BOOL, _INT64, _FLOAT32, _FLOAT64 = NAMES["bool"], NAMES["int64"], NAMES["float32"], NAMES["float64"]
+_HALVES = NAMES["float16"], NAMES["bfloat16"]
+
+
+def from_bytes(data, shape, dtype, device=None, requires_grad=False):
+    """A tensor with a copy of `data`, which holds `shape` elements of `dtype` in C order."""
+    cell = ffi.from_buffer(data) if len(data) else _NULL
+    return wrap(_blocking.flam_tensor_from_data(cell, shape, len(shape), dtype._code, device_code(device),
+                                                requires_grad))
+
+
+# ---- torch.tensor ------------------------------------------------------------------------------------------
+
+
+def _is_sequence(value):
+    return isinstance(value, (list, tuple, range)) or (
+        hasattr(value, "__getitem__") and hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)))
+
+
+def _shape_of(data):
+    shape = []
+    while _is_sequence(data):
+        if isinstance(data, Tensor) or type(data).__module__ == "numpy":
+            shape += data.shape
+            break
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    return shape
+
+
+def _flatten(data, shape, dim, flat):
+    """Appends the leaves of nested sequences to `flat`, checking that they form a box."""
+    if dim == len(shape):
+        if _is_sequence(data) and not getattr(data, "shape", True) == ():
+            raise ValueError(f"expected {len(shape)} dimensions, found a nested sequence deeper than the first")
+        flat.append(data)
+        return
+    if isinstance(data, Tensor) or type(data).__module__ == "numpy":
+        data = data.tolist()
+    if not _is_sequence(data):
+        raise TypeError(f"expected sequence of length {shape[dim]} at dim {dim} (got a {type(data).__name__})")
+    if len(data) != shape[dim]:
+        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+    if dim + 1 == len(shape) and not any(map(_is_sequence, data)):
+        flat.extend(data)
+        return
+    for part in data:
+        _flatten(part, shape, dim + 1, flat)
+
+
+def _inferred(flat):
+    """torch's dtype for Python numbers: bool < int64 < default dtype."""
+    kinds = set(map(type, flat))
+    if kinds <= {bool}:
+        return _BOOL if kinds else api.get_default_dtype()
+    if kinds <= {int, bool}:
+        return _INT64
+    if kinds <= {float, int, bool}:
+        return api.get_default_dtype()
+    best = _BOOL
+    for value in flat:
+        if isinstance(value, Tensor):
+            found = value.dtype
+        elif type(value).__module__ == "numpy" and hasattr(value, "dtype"):
+            found = BY_NUMPY.get(value.dtype.str.lstrip("<|="))
+        elif isinstance(value, (bool, int, float)):
+            found = _inferred([float(value) if isinstance(value, float) else int(value)])
+        else:
+            found = None
+        if found is None:
+            if isinstance(value, str):
+                raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+            raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
+        if found.is_floating_point > best.is_floating_point or found.is_floating_point == best.is_floating_point and \
+                (best is _BOOL or found.itemsize > best.itemsize):
+            best = found
+    return best
+
+
+def _packed(flat, dtype):
+    """Numbers as bytes of `dtype` (f32 in place of the half types)."""
+    if dtype.is_floating_point:
+        return array("d" if dtype is _FLOAT64 else "f", map(float, flat))
+    if dtype is _BOOL:
+        return bytearray(map(bool, flat))
+    try:
+        return array(dtype._letter, map(int, flat))
+    except OverflowError:
+        if dtype is _INT64:
+            raise RuntimeError("Overflow when unpacking long: a number does not fit into int64") from None
+        raise RuntimeError(f"value cannot be converted to type {dtype._name} without overflow") from None
+
+
+def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor with a copy of `data`: a number, nested sequences of numbers, an array or a tensor."""
+    if isinstance(data, Tensor):
+        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                      UserWarning, stacklevel=2)
+        made = data.detach().to(device, dtype, copy=True)
+    elif _has_array(data):
+        made = _copied(_numpy_array(data), dtype, device)
+    else:
+        made = _from_sequence(data, dtype, device)
+    if requires_grad:
+        made.requires_grad_()
+    return made.pin_memory() if pin_memory else made
+
+
+def _from_sequence(data, dtype, device):
+    shape, flat = _shape_of(data), []
+    _flatten(data, shape, 0, flat)
+    if any(isinstance(v, (str, bytes)) for v in flat):
+        raise TypeError("new(): invalid data type 'str'" if not shape else
+                        f"too many dimensions '{type(flat[0]).__name__}'")
+    dtype = dtype or _inferred(flat)
+    if dtype in _HALVES:
+        return from_bytes(_packed(flat, _FLOAT32), shape, _FLOAT32).to(device, dtype)
+    return from_bytes(_packed(flat, dtype), shape, dtype, device)
+
+
+# ---- NumPy -------------------------------------------------------------------------------------------------
+
+
+def _has_array(data):
+    return type(data).__module__ == "numpy" or (hasattr(data, "__array__") and not isinstance(data, (int, float)))
+
+
+def _numpy_array(data):
+    import numpy
+    return numpy.asarray(data)
+
+
+def _dtype_of_array(a):
+    found = BY_NUMPY.get(a.dtype.str.lstrip("<|="))
+    if found is None:
+        raise TypeError(f"can't convert np.ndarray of type {a.dtype}. The only supported types are: float64, float32, "
+                        "float16, int64, int32, int16, int8, uint8, and bool.")
+    return found
+
+
+def _copied(a, dtype, device):
+    import numpy
+    a = numpy.ascontiguousarray(a).reshape(a.shape)
+    made = from_bytes(memoryview(a).cast("B") if a.size else b"", a.shape, _dtype_of_array(a), device)
+    return made if dtype is None else made.to(dtype)
+
+
+def from_numpy(ndarray):
+    """A tensor over the array's memory: writes to one are seen in the other."""
+    import numpy
+    if not isinstance(ndarray, numpy.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    dtype = _dtype_of_array(ndarray)
+    size = dtype.itemsize
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are "
+                         "not currently supported. (You can probably work around this by making a copy of your array "
+                         "with array.copy().)")
+    if any(s % size for s in ndarray.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                         "reallocate the memory.")
+    if not ndarray.flags.writeable:
+        warnings.warn("The given NumPy array is not writable; writing to the tensor would be undefined behavior. Copy "
+                      "the array first.", UserWarning, stacklevel=2)
+    return from_memory(ndarray.ctypes.data, ndarray.shape, tuple(s // size for s in ndarray.strides), dtype, ndarray)
+
+
+def from_memory(address, shape, strides, dtype, owner, device=None):
+    """A tensor over memory that lives as long as `owner`, which the tensor keeps."""
+    from ._callbacks import DROP, keep
+    h = _fast.flam_tensor_from_blob(ffi.cast("void *", address), shape, len(shape), strides, len(shape), dtype._code,
+                                    device_code(device), DROP, keep(owner))
+    return wrap(h)
+
+
+def as_tensor(data, dtype=None, device=None):
+    """`data` as a tensor, sharing its memory where it can."""
+    if isinstance(data, Tensor):
+        return data.to(device, dtype)
+    if type(data).__module__ == "numpy" and getattr(data, "shape", ()) and data.flags.writeable and \
+            all(s >= 0 for s in data.strides):
+        return from_numpy(data).to(device, dtype)
+    return tensor(data, dtype=dtype, device=device)
+
+
+asarray = as_tensor
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A 1-d tensor over an object with the buffer protocol."""
+    view = memoryview(buffer).cast("B")
+    size = dtype.itemsize
+    room = (len(view) - offset) // size
+    n = room if count < 0 else count
+    if n > room or offset < 0:
+        raise ValueError(f"buffer of {len(view)} bytes is too small for {count} elements of {dtype} from byte {offset}")
+    cell = ffi.from_buffer(buffer)
+    made = from_memory(int(ffi.cast("intptr_t", cell)) + offset, (n,), (1,), dtype, cell)
+    return made.requires_grad_() if requires_grad else made
+
+
+# ---- creation whose Python form differs from C's --------------------------------------------------------------
+
+
+def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False,
+           out=None):
+    """Numbers from `start` (0 where one argument is given) up to, without, `end`."""
+    if end is None:
+        start, end = 0, start
+    bounds = [v if isinstance(v, Tensor) else _number(v) for v in (start, end, step)]
+    if any(v is None for v in bounds):
+        raise TypeError("arange(): start, end and step must be numbers")
+    made = api.arange(*bounds, dtype, device, requires_grad)
+    return made if out is None else out.resize_(made.shape).copy_(made)
+
+
+def legacy_tensor(data, cls, dtype, device):
+    """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, `torch.LongTensor(...)`: sizes or values, no inference."""
+    dtype = dtype or (_FLOAT32 if cls is None else api.get_default_dtype())
+    if not data:
+        return ops.TORCH["empty"]((0,), dtype=dtype, device=device)
+    if all(isinstance(n, int) and not isinstance(n, bool) for n in data):
+        return ops.TORCH["empty"](data, dtype=dtype, device=device)
+    if len(data) > 1:
+        raise TypeError("new() takes sizes, or one sequence, array or tensor")
+    if isinstance(data[0], Tensor):
+        if data[0].dtype is not dtype:
+            raise TypeError(f"expected {dtype} (got {data[0].dtype})")
+        return data[0].detach()
+    if type(data[0]).__name__ == "Size":
+        return ops.TORCH["empty"](data[0], dtype=dtype, device=device)
+    return tensor(data[0], dtype=dtype, device=device)

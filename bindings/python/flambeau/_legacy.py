@@ -1,0 +1,51 @@
+"""`torch.FloatTensor` and relatives: constructors of one dtype that also answer isinstance, and `Tensor.type`."""
+
+from ._tensor import Tensor
+from ._types import NAMES
+from ._types import dtype as dtype_type
+
+_TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
+          "LongTensor": "int64", "IntTensor": "int32", "ShortTensor": "int16", "CharTensor": "int8",
+          "ByteTensor": "uint8", "BoolTensor": "bool"}
+_TYPE_OF = {NAMES[d]: t for t, d in _TYPES.items()}
+
+
+class _TensorType(type):
+    """Metaclass: calling makes a tensor; isinstance compares dtype and device."""
+
+    def __call__(cls, *data, device=None):
+        from ._factory import legacy_tensor
+        return legacy_tensor(data, None, cls.dtype, device or cls.device)
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, Tensor) and value.dtype is cls.dtype and value.device.type == cls.device
+
+    def __repr__(cls):
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
+
+
+def _make(name, module, device):
+    return _TensorType(name, (), {"__module__": module, "dtype": NAMES[_TYPES[name]], "device": device})
+
+
+CPU = {name: _make(name, "torch", "cpu") for name in _TYPES}
+CUDA = {name: _make(name, "torch.cuda", "cuda") for name in _TYPES}
+
+
+def type_name(tensor):
+    """Such as `torch.cuda.FloatTensor`."""
+    place = "" if tensor.device.type == "cpu" else tensor.device.type + "."
+    return f"torch.{place}{_TYPE_OF[tensor.dtype]}"
+
+
+def dtype_of(wanted, tensor):
+    """(device, dtype) for what `Tensor.type()` takes: a dtype, a type's name or such a type."""
+    if isinstance(wanted, dtype_type):
+        return None, wanted
+    if isinstance(wanted, _TensorType):
+        return wanted.device, wanted.dtype
+    parts = wanted.split(".") if isinstance(wanted, str) else [""]
+    if parts[-1] not in _TYPES:
+        raise ValueError(f"invalid type: {wanted!r}")
+
+    return parts[1] if len(parts) == 3 else "cpu", NAMES[_TYPES[parts[-1]]]

@@ -1,0 +1,29 @@
+"""How tensors print: options kept in one C struct; the text itself is made by the library."""
+
+import math
+
+from ._call import _blocking, _fast, _raise, _text, ffi
+
+_options = ffi.new("flam_format_options *")
+_fast.flam_format_options_init(_options)
+_PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, math.inf, 3, 80)}
+_NEVER_SUMMARISE = 2**63 - 1
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Sets how tensors print; `profile` is "default", "short" or "full", the others override it."""
+    values = dict(zip(("precision", "threshold", "edgeitems", "linewidth"), _PROFILES[profile] if profile else ()))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    values.update((name, value) for name, value in given.items() if value is not None)
+    for name, value in values.items():
+        setattr(_options, name, _NEVER_SUMMARISE if value == math.inf else int(value))
+    if profile is not None or sci_mode is not None:
+        _options.sci_mode = -1 if sci_mode is None else int(bool(sci_mode))
+
+
+def text(tensor):
+    """What `repr(tensor)` says."""
+    out = ffi.new("const char **")
+    if _blocking.flam_tensor_format(tensor._h, _options, out):
+        _raise()
+    return _text(out[0])

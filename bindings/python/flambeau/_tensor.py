@@ -1,0 +1,556 @@
+"""The Tensor class: what Python itself asks of it. Operations come from the generated table.
+
+Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds attributes.
+"""
+
+from . import _call, _indexing, _printing
+from ._call import _NULL, _blocking, _fast, _new, _raise, ffi, wrap  # noqa: F401  (wrap: for the other modules)
+from ._gen import api, ops
+from ._types import BY_CODE, NAMES, Size, device_of_code, strided
+from ._types import device as device_type
+from ._types import dtype as dtype_type
+
+_rel = _fast.flam_tensor_release
+_c_add, _c_sub, _c_mul, _c_matmul = _fast.flam_add, _fast.flam_sub, _fast.flam_mul, _fast.flam_matmul
+_c_dim, _c_sizes, _c_dtype, _c_device = (_fast.flam_tensor_dim, _fast.flam_tensor_sizes, _fast.flam_tensor_dtype,
+                                         _fast.flam_tensor_device)
+_unpack = ffi.unpack
+_METHODS = ops.TENSOR
+
+
+class Tensor:
+    """A multi-dimensional array with a gradient."""
+
+    __slots__ = ("_h", "__dict__", "__weakref__")
+    __array_priority__ = 1000  # NumPy's operators leave `array + tensor` to us
+    is_sparse = is_quantized = is_mkldnn = is_meta = is_nested = False
+    layout = strided
+    names = property(lambda self: (None,) * self.dim())
+
+    def __new__(cls, *data, device=None):
+        from ._factory import legacy_tensor
+        return legacy_tensor(data, cls, None, device)
+
+    def __del__(self, _release=_rel):
+        try:
+            _release(self._h)
+        except AttributeError:  # construction failed before the handle was there
+            pass
+
+    # ---- what it is
+
+    @property
+    def shape(self):
+        h = self._h
+        return Size(_unpack(_c_sizes(h), _c_dim(h)))
+
+    def size(self, dim=None):
+        """The shape, or the size of one dimension."""
+        if dim is None:
+            return self.shape
+        found = _fast.flam_tensor_size(self._h, dim)
+        if found < 0:
+            n = self.dim()
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], "
+                             f"but got {dim})")
+        return found
+
+    def stride(self, dim=None):
+        """Distance between neighbours, in elements, along all dimensions or one."""
+        found = tuple(_unpack(_fast.flam_tensor_strides(self._h), _c_dim(self._h)))
+        return found if dim is None else found[dim]
+
+    def dim(self):
+        return _c_dim(self._h)
+
+    ndimension = dim
+    ndim = property(dim)
+
+    def numel(self):
+        return _fast.flam_tensor_numel(self._h)
+
+    nelement = numel
+
+    def element_size(self):
+        return _fast.flam_tensor_element_size(self._h)
+
+    itemsize = property(element_size)
+    nbytes = property(lambda self: _fast.flam_tensor_nbytes(self._h))
+
+    def storage_offset(self):
+        return _fast.flam_tensor_storage_offset(self._h)
+
+    def data_ptr(self):
+        return int(ffi.cast("intptr_t", _fast.flam_tensor_data_ptr(self._h)))
+
+    def is_contiguous(self, memory_format=None):
+        return bool(_fast.flam_tensor_is_contiguous(self._h))
+
+    @property
+    def dtype(self):
+        return BY_CODE[_c_dtype(self._h)]
+
+    @property
+    def device(self):
+        return device_of_code(_c_device(self._h))
+
+    is_cuda = property(lambda self: _c_device(self._h) >> 16 == 2)
+    is_cpu = property(lambda self: _c_device(self._h) >> 16 == 1)
+
+    def get_device(self):
+        found = self.device
+        return -1 if found.type == "cpu" else found.index
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def is_complex(self):
+        return False
+
+    def is_signed(self):
+        return self.dtype.is_signed
+
+    def is_pinned(self, device=None):
+        return bool(_fast.flam_tensor_is_pinned(self._h))
+
+    def pin_memory(self, device=None):
+        """A copy in page-locked host memory."""
+        return api.tensor_pin_memory(self)
+
+    def record_stream(self, stream):
+        """Says that `stream` uses the memory too, so that it is not reused before its work is done."""
+        api.tensor_record_stream(self, stream)
+
+    # ---- autograd
+
+    @property
+    def requires_grad(self):
+        return bool(_fast.flam_tensor_requires_grad(self._h))
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad=True):
+        """Says whether operations on it are recorded."""
+        if _fast.flam_tensor_set_requires_grad(self._h, requires_grad):
+            _raise()
+        return self
+
+    is_leaf = property(lambda self: bool(_fast.flam_tensor_is_leaf(self._h)))
+    retains_grad = property(lambda self: bool(_fast.flam_tensor_retains_grad(self._h)))
+    _version = property(lambda self: _fast.flam_tensor_version(self._h))
+    output_nr = property(lambda self: _fast.flam_tensor_output_nr(self._h))
+    _base = property(lambda self: api.tensor_base(self))
+
+    def is_inference(self):
+        return bool(_fast.flam_tensor_is_inference(self._h))
+
+    def _is_view(self):
+        return bool(_fast.flam_tensor_is_view(self._h))
+
+    @property
+    def grad(self):
+        h = _fast.flam_tensor_grad(self._h)
+        if not h:
+            return None
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        if _fast.flam_tensor_set_grad(self._h, _NULL if value is None else value._h):
+            _raise()
+
+    @grad.deleter
+    def grad(self):
+        self.grad = None
+
+    @property
+    def data(self):
+        return self.detach()
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if _fast.flam_tensor_set_data(self._h, value._h):
+            _raise()
+
+    @property
+    def grad_fn(self):
+        from .autograd.graph import node_of
+        return node_of(self)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradients of this tensor to those of the leaves it was computed from."""
+        grads, n = (_NULL, 0) if gradient is None else ([gradient._h], 1)
+        keep = create_graph if retain_graph is None else retain_graph
+        wanted = [inputs] if isinstance(inputs, Tensor) else inputs
+        only, m = (_NULL, 0) if wanted is None else ([t._h for t in wanted], len(wanted))
+        if _blocking.flam_backward([self._h], 1, grads, n, keep, create_graph, only, m):
+            _raise()
+
+    def retain_grad(self):
+        """Keeps the gradient of a tensor that is not a leaf, too."""
+        api.tensor_retain_grad(self)
+
+    def detach_(self):
+        """Takes the tensor out of the graph in place."""
+        api.tensor_detach_(self)
+        return self
+
+    def register_hook(self, hook):
+        """Runs `hook(grad)` when the gradient is computed; what it returns replaces the gradient."""
+        from .autograd.graph import register_hook
+        return register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Runs `hook(tensor)` after this leaf's gradient was accumulated."""
+        from .autograd.graph import register_accumulated_hook
+        return register_accumulated_hook(self, hook)
+
+    # ---- values
+
+    def item(self):
+        """The only element as a Python number."""
+        dtype = BY_CODE[_c_dtype(self._h)]
+        if dtype.is_floating_point:
+            cell = ffi.new("double *")
+            failed = _blocking.flam_tensor_item_f64(self._h, cell)
+        else:
+            cell = ffi.new("int64_t *")
+            failed = _blocking.flam_tensor_item_i64(self._h, cell)
+        if failed:
+            _raise()
+        return bool(cell[0]) if dtype._code == 10 else cell[0]
+
+    def tolist(self):
+        """The elements as nested lists; a number for a 0-d tensor."""
+        from ._exchange import to_list
+        return to_list(self)
+
+    def numpy(self, *, force=False):
+        """A NumPy array over the same memory."""
+        from ._exchange import to_numpy
+        return to_numpy(self, force)
+
+    def __array__(self, dtype=None, copy=None):
+        found = self.numpy()
+        if dtype is not None and found.dtype != dtype:
+            return found.astype(dtype)
+        return found.copy() if copy else found
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        from ._dlpack import export
+        return export(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self):
+        return _c_device(self._h) >> 16, max(self.get_device(), 0)
+
+    def __bool__(self):
+        n = self.numel()
+        if n != 1:
+            if n == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __index__(self):
+        dtype = self.dtype
+        if dtype.is_floating_point or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __len__(self):
+        if self.dim() == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.size(0)
+
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, value):
+        if not isinstance(value, (Tensor, int, float)):
+            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
+        return bool((self == value).any())
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        return _printing.text(self)
+
+    def __str__(self):
+        return _printing.text(self)
+
+    def __format__(self, spec):
+        if self.dim() == 0:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __dir__(self):
+        return sorted(set(object.__dir__(self)))
+
+    # ---- moves and conversions
+
+    def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
+        """On another device or in another dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`."""
+        for value in args:
+            if value.__class__ is dtype_type:
+                dtype = value
+            elif value.__class__ is device_type or isinstance(value, str):
+                device = value
+            elif isinstance(value, Tensor):
+                device, dtype = value.device, value.dtype
+            elif isinstance(value, bool):  # in torch's order: non_blocking, then copy
+                non_blocking, copy = (value, copy) if value is args[-1] or non_blocking is False else (non_blocking, value)
+            elif isinstance(value, int):
+                device = device_type(value)
+            elif value is not None:
+                raise TypeError(f"to() received an argument of type {type(value).__name__}; expected a device, dtype, "
+                                "tensor or bool")
+        return self._moved(device, dtype, non_blocking, copy)
+
+    def _moved(self, device, dtype, non_blocking=False, copy=False):
+        code = 0 if device is None else device_type(device)._code
+        h = _blocking.flam_to(self._h, code, 0 if dtype is None else dtype._code, non_blocking, copy)
+        if not h:
+            _raise()
+        if h == self._h:  # nothing changed: the same object, as in torch
+            _rel(h)
+            return self
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+    def cpu(self, memory_format=None):
+        return self._moved("cpu", None)
+
+    def cuda(self, device=None, non_blocking=False, memory_format=None):
+        return self._moved("cuda" if device is None else device_type(device), None, non_blocking)
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the tensor's type, or the tensor in another dtype."""
+        from ._legacy import dtype_of, type_name
+        return type_name(self) if dtype is None else self._moved(*dtype_of(dtype, self), non_blocking)
+
+    def type_as(self, other):
+        return self.to(other)
+
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+        """A tensor of `data` with this one's dtype and device."""
+        from ._factory import tensor
+        return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+    def new(self, *data):
+        from ._factory import legacy_tensor
+        return legacy_tensor(data, Tensor, self.dtype, self.device)
+
+    def _new_like(self, make, size, dtype, device, requires_grad, **named):
+        if len(size) == 1 and not isinstance(size[0], int):
+            size = size[0]
+        return make(size or named.pop("size", ()), dtype=dtype or self.dtype, device=device or self.device,
+                    requires_grad=requires_grad)
+
+    def new_empty(self, *size, dtype=None, device=None, requires_grad=False, **named):
+        return self._new_like(ops.TORCH["empty"], size, dtype, device, requires_grad, **named)
+
+    def new_zeros(self, *size, dtype=None, device=None, requires_grad=False, **named):
+        return self._new_like(ops.TORCH["zeros"], size, dtype, device, requires_grad, **named)
+
+    def new_ones(self, *size, dtype=None, device=None, requires_grad=False, **named):
+        return self._new_like(ops.TORCH["ones"], size, dtype, device, requires_grad, **named)
+
+    def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+        return ops.TORCH["full"](size, fill_value, dtype=dtype or self.dtype, device=device or self.device,
+                                 requires_grad=requires_grad)
+
+    def view_as(self, other):
+        return self.view(other.shape)
+
+    def expand_as(self, other):
+        return self.expand(other.shape)
+
+    def reshape_as(self, other):
+        return self.reshape(other.shape)
+
+    def resize_as_(self, other):
+        return self.resize_(other.shape)
+
+    T = property(lambda self: self.permute(tuple(reversed(range(self.dim())))))
+    mT = property(lambda self: self.transpose(-2, -1))
+
+    def apply_(self, function):
+        """Replaces every element of a cpu tensor by `function` of it; slow, as in torch."""
+        if not self.is_cpu:
+            raise TypeError("apply_ is only implemented on CPU tensors")
+        from ._factory import tensor
+        flat = [function(v) for v in self.detach().reshape(-1).tolist()]
+        self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+        return self
+
+    def share_memory_(self):
+        return self
+
+    def is_shared(self):
+        return False
+
+    def untyped_storage(self):
+        from ._storage import UntypedStorage
+        return UntypedStorage(self)
+
+    def storage(self):
+        from ._storage import TypedStorage
+        return TypedStorage(self)
+
+    def __getitem__(self, index):
+        return _indexing.get(self, index)
+
+    def __setitem__(self, index, value):
+        _indexing.put(self, index, value)
+
+    # ---- copies and pickles
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+                               "at the moment. If you were attempting to deepcopy a module, this may be because of a "
+                               "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001")
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = self.detach().clone()
+            if self.requires_grad:
+                found.requires_grad_()
+            if self.grad is not None:
+                found.grad = self.grad.__deepcopy__(memo)
+            found.__dict__.update(self.__dict__)
+        return found
+
+    def __copy__(self):
+        return self.detach().requires_grad_(self.requires_grad) if self.is_leaf else self.view(self.shape)
+
+    def __reduce_ex__(self, protocol):
+        from ._exchange import rebuild, reduced
+        return rebuild, reduced(self, protocol)
+
+    # ---- operators: the four hottest call C directly; `_operators` adds the rest
+
+    def __add__(self, other):
+        try:
+            h = _c_add(self._h, other._h, 1)
+        except AttributeError:
+            return _METHODS["add"](self, other) if _is_operand(other) else NotImplemented
+        if not h:
+            _raise()
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+    def __sub__(self, other):
+        try:
+            h = _c_sub(self._h, other._h, 1)
+        except AttributeError:
+            return _METHODS["sub"](self, other) if _is_operand(other) else NotImplemented
+        if not h:
+            _raise()
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+    def __mul__(self, other):
+        try:
+            h = _c_mul(self._h, other._h)
+        except AttributeError:
+            return _METHODS["mul"](self, other) if _is_operand(other) else NotImplemented
+        if not h:
+            _raise()
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+    def __matmul__(self, other):
+        try:
+            h = _c_matmul(self._h, other._h)
+        except AttributeError:
+            return NotImplemented
+        if not h:
+            _raise()
+        t = _new(Tensor)
+        t._h = h
+        return t
+
+
+def _is_operand(value):
+    """Whether an operator takes this as its other side."""
+    return hasattr(value, "_h") or isinstance(value, (int, float)) or type(value).__module__ == "numpy"
+
+
+def _operand(value):
+    """An array as a tensor; numbers and tensors as they are."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", ()):
+        from ._factory import as_tensor
+        return as_tensor(value)
+    return value
+
+
+def _binary(name, reflected=False):
+    function = _METHODS[name]
+    plain = ops.TORCH.get(name, function)
+
+    def operator(self, other):
+        if not _is_operand(other):
+            return NotImplemented
+        return plain(_operand(other), self) if reflected else function(self, _operand(other))
+    return operator
+
+
+def _in_place(name):
+    function = _METHODS[name]
+
+    def operator(self, other):
+        return function(self, _operand(other)) if _is_operand(other) else NotImplemented
+    return operator
+
+
+_BINARY = {"truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow", "and": "bitwise_and",
+           "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}
+_COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+_UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
+_ASSIGN = {"iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "ifloordiv": "floor_divide_",
+           "imod": "remainder_", "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_"}
+_REFLECTED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rmatmul": "matmul",
+              **{"r" + name: method for name, method in _BINARY.items()}}
+
+
+def _operators():
+    """Every operator that the table of methods can carry."""
+    for names, make in ((_BINARY, _binary), (_COMPARE, _binary), (_ASSIGN, _in_place),
+                        (_REFLECTED, lambda name: _binary(name, True)), (_UNARY, _METHODS.get)):
+        for name, method in names.items():
+            if method in _METHODS:
+                setattr(Tensor, f"__{name}__", make(method))
+    for name, method in _METHODS.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, method)
+    for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "int8", "bool"):
+        short = {"int8": "char"}.get(name, name)
+        setattr(Tensor, short, lambda self, memory_format=None, _d=NAMES[name]: self._moved(None, _d))
+    Tensor.byte = lambda self, memory_format=None: self._moved(None, NAMES["uint8"])
+
+
+_operators()
+_call.Tensor = ops.Tensor = api.Tensor = Tensor

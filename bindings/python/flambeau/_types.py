@@ -1,0 +1,241 @@
+"""Values without a handle: dtype, device, Size, layout and memory format, finfo and iinfo.
+
+They print and compare as PyTorch's do, so that `str(torch.float32)` reads the same under either engine.
+Each dtype and device knows its number in the ABI (`_code`); 0 there means "unspecified".
+"""
+
+import math as _math
+
+
+class dtype:
+    """Element type of a tensor."""
+
+    __slots__ = ("_name", "_code", "itemsize", "is_floating_point", "is_signed", "_numpy", "_letter")
+    is_complex = False
+
+    def __init__(self, name, code, itemsize, floating, signed, numpy, letter):
+        self._name, self._code, self.itemsize = name, code, itemsize
+        self.is_floating_point, self.is_signed, self._numpy, self._letter = floating, signed, numpy, letter
+
+    def __repr__(self):
+        return "torch." + self._name
+
+    def __reduce__(self):
+        return _dtype_named, (self._name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def to_real(self):
+        return self
+
+
+float32 = float = dtype("float32", 1, 4, True, True, "f4", "f")
+float64 = double = dtype("float64", 2, 8, True, True, "f8", "d")
+float16 = half = dtype("float16", 3, 2, True, True, "f2", "e")
+bfloat16 = dtype("bfloat16", 4, 2, True, True, None, None)
+int64 = long = dtype("int64", 5, 8, False, True, "i8", "q")
+int32 = int = dtype("int32", 6, 4, False, True, "i4", "i")
+int16 = short = dtype("int16", 7, 2, False, True, "i2", "h")
+int8 = dtype("int8", 8, 1, False, True, "i1", "b")
+uint8 = dtype("uint8", 9, 1, False, False, "u1", "B")
+bool = dtype("bool", 10, 1, False, False, "?", "?")
+
+DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool)
+BY_CODE = (None, *DTYPES)
+BY_NUMPY = {d._numpy: d for d in DTYPES if d._numpy}
+NAMES = {"float32": float32, "float": float, "float64": float64, "double": double, "float16": float16,
+         "half": half, "bfloat16": bfloat16, "int64": int64, "long": long, "int32": int32, "int": int,
+         "int16": int16, "short": short, "int8": int8, "uint8": uint8, "bool": bool}
+del float, int, bool  # builtins again for the rest of this file; the package exports NAMES
+
+
+def _dtype_named(name):
+    return NAMES[name]
+
+
+_DEVICE_TYPES = {"cpu": 1, "cuda": 2, "sim": 12}
+_DEVICE_NAMES = {code: name for name, code in _DEVICE_TYPES.items()}
+
+
+class device:
+    """Where a tensor lives: `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`, `device(1)`."""
+
+    __slots__ = ("type", "index", "_code")
+
+    def __new__(cls, type="cpu", index=None):
+        if type.__class__ is cls:
+            return type
+        self = object.__new__(cls)
+        if type.__class__ is int:
+            type, index = "cuda", type
+        elif not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}")
+        elif ":" in type:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+            type, _, tail = type.partition(":")
+            if not tail.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}:{tail}'")
+            index = int(tail)
+        if type not in _DEVICE_TYPES:
+            raise RuntimeError(f"Expected one of cpu, cuda, sim device type at start of device string: {type}")
+        self.type, self.index = type, index
+        self._code = _DEVICE_TYPES[type] << 16 | (0 if index is None else index + 1)
+        return self
+
+    def __repr__(self):
+        if self.index is None:
+            return f"device(type='{self.type}')"
+        return f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        if other.__class__ is device:
+            return self._code == other._code
+        return NotImplemented
+
+    def __hash__(self):
+        return hash(self._code)
+
+    def __reduce__(self):
+        return device, (self.type,) if self.index is None else (self.type, self.index)
+
+    def __enter__(self):
+        from . import _default_device
+        _default_device.push(self)
+        return self
+
+    def __exit__(self, *exc):
+        from . import _default_device
+        _default_device.pop()
+
+
+_devices = {}
+
+
+def device_of_code(code):
+    """The device of an ABI number; the cpu has no index in Python."""
+    found = _devices.get(code)
+    if found is None:
+        kind, index = code >> 16, (code & 0xFFFF) - 1
+        name = _DEVICE_NAMES[kind]
+        found = _devices[code] = device(name) if name == "cpu" or index < 0 else device(name, index)
+    return found
+
+
+def device_code(value):
+    """ABI number of what a `device=` argument may be: None, str, int, device."""
+    if value is None:
+        return 0
+    if value.__class__ is not device:
+        value = device(value)
+    return value._code
+
+
+class Size(tuple):
+    """A shape; a tuple that prints as `torch.Size([2, 3])` and stays a Size when sliced or added to."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+    __str__ = __repr__
+
+    def numel(self):
+        return _math.prod(self)
+
+    def __getitem__(self, i):
+        found = tuple.__getitem__(self, i)
+        return Size(found) if i.__class__ is slice else found
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other):
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+class _Named:
+    """A constant that is only a name."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return "torch." + self._name
+
+    def __reduce__(self):
+        return _constant, (self._name,)
+
+
+class layout(_Named):
+    __slots__ = ()
+
+
+class memory_format(_Named):
+    __slots__ = ()
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+_CONSTANTS = {c._name: c for c in (strided, contiguous_format, preserve_format, channels_last)}
+
+
+def _constant(name):
+    return _CONSTANTS[name]
+
+
+_FLOATS = {  # bits, eps, smallest normal, max, smallest subnormal, decimal digits
+    float32: (32, 2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127, 2.0**-149, 1e-06),
+    float64: (64, 2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023, 2.0**-1074, 1e-15),
+    float16: (16, 2.0**-10, 2.0**-14, 65504.0, 2.0**-24, 1e-03),
+    bfloat16: (16, 2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 2.0**-133, 1e-02),
+}
+
+
+class finfo:
+    """Numerical limits of a floating dtype."""
+
+    def __init__(self, type=float32):
+        if type not in _FLOATS:
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
+        self.bits, self.eps, self.tiny, self.max, self.smallest_subnormal, self.resolution = _FLOATS[type]
+        self.min, self.smallest_normal, self.dtype = -self.max, self.tiny, type._name
+
+    def __repr__(self):
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+
+
+class iinfo:
+    """Numerical limits of an integer dtype."""
+
+    def __init__(self, type):
+        if type.is_floating_point or type._name == "bool":
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+        self.bits = 8 * type.itemsize
+        self.min = -(1 << self.bits - 1) if type.is_signed else 0
+        self.max = (1 << self.bits - type.is_signed) - 1
+        self.dtype = type._name
+
+    def __repr__(self):
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,0 +1,153 @@
+"""Scopes of recording: no_grad, enable_grad, inference_mode, set_grad_enabled; as `with` blocks and decorators."""
+
+import functools
+import inspect
+
+from .._call import _fast, _raise
+
+_push_grad, _push_inference, _pop = (_fast.flam_grad_mode_push, _fast.flam_inference_mode_push,
+                                     _fast.flam_scope_pop)
+
+
+class _Scope:
+    """A mode for the length of a block. Each call of a decorated function gets a scope of its own."""
+
+    __slots__ = ("_tokens",)
+
+    def __init__(self):
+        self._tokens = []
+
+    def __enter__(self):
+        self._tokens.append(self._push())
+        return self
+
+    def __exit__(self, *exc):
+        if _pop(self._tokens.pop()):
+            _raise()
+
+    def _again(self):
+        return type(self)()
+
+    def __call__(self, function):
+        if inspect.isclass(function):
+            raise RuntimeError(f"{type(self).__name__} decorates functions and methods, not the class {function.__name__}")
+        if inspect.isgeneratorfunction(function):
+            return self._generator(function)
+
+        @functools.wraps(function)
+        def scoped(*args, **kwargs):
+            with self._again():
+                return function(*args, **kwargs)
+        return scoped
+
+    def _generator(self, function):
+        """A generator leaves the mode whenever it yields and takes it up again when resumed."""
+        @functools.wraps(function)
+        def scoped(*args, **kwargs):
+            inner = function(*args, **kwargs)
+            value = problem = None
+            while True:
+                try:
+                    with self._again():
+                        given = inner.send(value) if problem is None else inner.throw(problem)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    value, problem = (yield given), None
+                except GeneratorExit:
+                    inner.close()
+                    raise
+                except BaseException as raised:
+                    problem = raised
+        return scoped
+
+
+class _Bare(_Scope):
+    """A scope without arguments, so that `@no_grad` works as `@no_grad()` does."""
+
+    __slots__ = ()
+
+    def __new__(cls, function=None):
+        made = object.__new__(cls)
+        if function is None:
+            return made
+        made._tokens = []
+        return made(function)
+
+    def __init__(self, function=None):
+        self._tokens = []
+
+
+class no_grad(_Bare):
+    """Nothing is recorded inside."""
+
+    __slots__ = ()
+
+    def _push(self):
+        return _push_grad(False)
+
+
+class enable_grad(_Bare):
+    """Operations are recorded inside."""
+
+    __slots__ = ()
+
+    def _push(self):
+        return _push_grad(True)
+
+
+class inference_mode(_Scope):
+    """Nothing is recorded inside, and tensors made there stay outside autograd."""
+
+    __slots__ = ("mode",)
+
+    def __new__(cls, mode=True):
+        made = object.__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.__init__(True)
+        return made(mode)
+
+    def __init__(self, mode=True):
+        self._tokens, self.mode = [], mode
+
+    def _push(self):
+        return _push_inference(self.mode)
+
+    def _again(self):
+        return inference_mode(self.mode)
+
+
+class set_grad_enabled(_Scope):
+    """Sets recording at once; as a `with` block, until its end."""
+
+    __slots__ = ("mode", "_before")
+
+    def __init__(self, mode):
+        self._tokens, self.mode = [], bool(mode)
+        self._before = bool(_fast.flam_grad_enabled())
+        _fast.flam_set_grad_enabled(self.mode)
+
+    def __enter__(self):
+        _fast.flam_set_grad_enabled(self._before)  # the scope restores what was there before the constructor
+        return _Scope.__enter__(self)
+
+    def _push(self):
+        return _push_grad(self.mode)
+
+    def _again(self):
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function):
+        _fast.flam_set_grad_enabled(self._before)
+        return _Scope.__call__(self, function)
+
+
+def is_grad_enabled():
+    """Whether this thread records operations."""
+    return bool(_fast.flam_grad_enabled())
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is in inference mode."""
+    return bool(_fast.flam_inference_enabled())

@@ -1,0 +1,177 @@
+"""State dicts of modules: collecting them, and loading them with torch's report of what does not fit.
+
+Loading writes into the existing tensors (or replaces them with `assign=True`), so optimizers stay valid.
+"""
+
+from collections import OrderedDict, namedtuple
+
+
+class IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What `load_state_dict` returns."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return super().__repr__()
+
+    __str__ = __repr__
+
+
+_EXTRA = "_extra_state"
+
+
+class StateMixin:
+    """The part of Module that saves and loads."""
+
+    _version = 1
+
+    def get_extra_state(self):
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
+
+    def set_extra_state(self, state):
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        for name, tensor in self._parameters.items():
+            if tensor is not None:
+                destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        for name, tensor in self._buffers.items():
+            if tensor is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if type(self).get_extra_state is not StateMixin.get_extra_state:
+            destination[prefix + _EXTRA] = self.get_extra_state()
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """An OrderedDict from dotted names to tensors that share memory with the module's."""
+        if args:
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args):])
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, child in self._modules.items():
+            if child is not None:
+                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            changed = hook(self, destination, prefix, local)
+            destination = destination if changed is None else changed
+        return destination
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                              error_msgs):
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        saved = {n: t for n, t in self._buffers.items() if n not in self._non_persistent_buffers_set}
+        for name, mine in {**self._parameters, **saved}.items():
+            if mine is None:
+                continue
+            key = prefix + name
+            if key in state_dict:
+                _load_tensor(self, name, mine, key, state_dict[key], assign, error_msgs)
+            elif strict:
+                missing_keys.append(key)
+        self._load_extra(state_dict, prefix, strict, missing_keys, unexpected_keys)
+        if strict:
+            self._find_unexpected(state_dict, prefix, saved, unexpected_keys)
+
+    def _load_extra(self, state_dict, prefix, strict, missing_keys, unexpected_keys):
+        key = prefix + _EXTRA
+        if type(self).set_extra_state is not StateMixin.set_extra_state:
+            if key in state_dict:
+                self.set_extra_state(state_dict[key])
+            elif strict:
+                missing_keys.append(key)
+        elif strict and key in state_dict:
+            unexpected_keys.append(key)
+
+    def _find_unexpected(self, state_dict, prefix, saved, unexpected_keys):
+        for key in state_dict:
+            if key.startswith(prefix) and key != prefix + _EXTRA:
+                head, *rest = key[len(prefix):].split(".", 1)
+                known = head in self._modules if rest else head in self._parameters or head in saved
+                if not known:
+                    unexpected_keys.append(key)
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copies tensors by name into this module; with `strict` every name must match."""
+        if not hasattr(state_dict, "keys"):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        missing, unexpected, errors = [], [], []
+        metadata = getattr(state_dict, "_metadata", {})
+        state_dict = OrderedDict(state_dict)
+
+        def load(module, local_state, prefix):
+            local = dict(metadata.get(prefix[:-1], {}))
+            if assign:
+                local["assign_to_params_buffers"] = True
+            module._load_from_state_dict(local_state, prefix, local, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    below = f"{prefix}{name}."
+                    load(child, {k: v for k, v in local_state.items() if k.startswith(below)}, below)
+            for hook in module._load_state_dict_post_hooks.values():
+                hook(module, IncompatibleKeys(missing, unexpected))
+
+        load(self, state_dict, "")
+        if strict:
+            if unexpected:
+                errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))
+            if missing:
+                errors.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing)))
+        if errors:
+            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(
+                type(self).__name__, "\n\t".join(errors)))
+        return IncompatibleKeys(missing, unexpected)
+
+    def register_state_dict_post_hook(self, hook):
+        return _handle(self._state_dict_hooks, hook)
+
+    _register_state_dict_hook = register_state_dict_post_hook
+
+    def register_state_dict_pre_hook(self, hook):
+        return _handle(self._state_dict_pre_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        return _handle(self._load_state_dict_pre_hooks, hook)
+
+    def register_load_state_dict_post_hook(self, hook):
+        return _handle(self._load_state_dict_post_hooks, hook)
+
+
+def _load_tensor(module, name, mine, key, value, assign, error_msgs):
+    from ... import Tensor, no_grad
+    if not isinstance(value, Tensor):
+        error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+                          f"from checkpoint but received {type(value)}")
+        return
+    if mine.dim() == 0 and value.dim() == 1 and value.numel() == 1:
+        value = value[0]
+    if mine.shape != value.shape:
+        error_msgs.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+                          f"the shape in current model is {mine.shape}.")
+        return
+    try:
+        if assign:
+            if name in module._parameters:
+                value = value if isinstance(value, type(mine)) else type(mine)(value, mine.requires_grad)
+            setattr(module, name, value)
+        else:
+            with no_grad():
+                mine.copy_(value)
+    except Exception as problem:
+        error_msgs.append(f'While copying the parameter named "{key}", whose dimensions in the model are '
+                          f"{mine.size()} and whose dimensions in the checkpoint are {value.size()}, "
+                          f"an exception occurred : {problem.args}.")
+
+
+def _handle(hooks, hook):
+    from .module import RemovableHandle
+    return RemovableHandle(hooks, hook)

@@ -1,0 +1,202 @@
+"""Walks over a module tree: naming parameters, buffers and children; modes; moves to a device or dtype.
+
+Every walk visits a shared parameter or module once, under the first name it is met by.
+"""
+
+from ..._types import device as device_type
+from ..._types import dtype as dtype_type
+
+
+class WalkMixin:
+    """The part of Module that visits its tree."""
+
+    # ---- names
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """Yields (path, module) for this module and all below it."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, child in self._modules.items():
+            if child is not None:
+                yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self, remove_duplicate=True):
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_children(self):
+        memo = set()
+        for name, child in self._modules.items():
+            if child is not None and child not in memo:
+                memo.add(child)
+                yield name, child
+
+    def children(self):
+        for _, child in self.named_children():
+            yield child
+
+    def _named_members(self, group, prefix, recurse, remove_duplicate):
+        memo = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, tensor in module.__dict__[group].items():
+                if tensor is None or id(tensor) in memo:
+                    continue
+                if remove_duplicate:
+                    memo.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """Yields (path, parameter)."""
+        yield from self._named_members("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse=True):
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """Yields (path, buffer)."""
+        yield from self._named_members("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target):
+        """The module at a dotted path below this one."""
+        module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, WalkMixin):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def get_parameter(self, target):
+        """The parameter at a dotted path."""
+        return self._get_member(target, "_parameters", "an nn.Parameter")
+
+    def get_buffer(self, target):
+        """The buffer at a dotted path."""
+        return self._get_member(target, "_buffers", "a buffer")
+
+    def _get_member(self, target, group, what):
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        if name not in module.__dict__[group]:
+            raise AttributeError(f"`{name}` is not {what}")
+        return module.__dict__[group][name]
+
+    # ---- modes and gradients
+
+    def train(self, mode=True):
+        """Training mode on (or off) for this module and all below it."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for child in self.children():
+            child.train(mode)
+        return self
+
+    def eval(self):
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Forgets the gradients of all parameters, or fills them with zeros."""
+        for parameter in self.parameters():
+            grad = parameter.grad
+            if grad is not None:
+                if set_to_none:
+                    parameter.grad = None
+                else:
+                    grad.detach().zero_()
+
+    # ---- moves: parameters and buffers keep their identity, so optimizers made before still hold them
+
+    def apply(self, fn):
+        """Calls `fn(module)` on every module below this one, then on this one."""
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn, recurse=True):
+        from ... import no_grad
+        seen = set()
+        with no_grad():
+            for module in self.modules() if recurse else (self,):
+                for parameter in module._parameters.values():
+                    if parameter is not None and id(parameter) not in seen:
+                        seen.add(id(parameter))
+                        _move_parameter(parameter, fn)
+                for name, buffer in module._buffers.items():
+                    if buffer is not None:
+                        module._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args, **kwargs):
+        """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`, `to(tensor)`."""
+        device, dtype, non_blocking = _parse_to(*args, **kwargs)
+        if dtype is not None and not dtype.is_floating_point:
+            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+        return self._apply(
+            lambda t: t.to(device, dtype if t.is_floating_point() else None, non_blocking=non_blocking))
+
+    def cuda(self, device=None):
+        return self._apply(lambda t: t.cuda(device))
+
+    def cpu(self):
+        return self._apply(lambda t: t.cpu())
+
+    def type(self, dst_type):
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self):
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self):
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self):
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self):
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def share_memory(self):
+        return self
+
+
+def _move_parameter(parameter, fn):
+    grad = parameter.grad
+    moved = fn(parameter)
+    if moved is not parameter:
+        parameter.grad = None
+        parameter.data = moved
+    if grad is not None:
+        parameter.grad = fn(grad)
+
+
+def _parse_to(*args, non_blocking=False, device=None, dtype=None, memory_format=None, copy=False):
+    for value in args:
+        if isinstance(value, dtype_type):
+            dtype = value
+        elif isinstance(value, bool):
+            non_blocking = value
+        elif hasattr(value, "_h"):
+            device, dtype = value.device, value.dtype
+        elif value is not None:
+            device = device_type(value)
+    return device if device is None else device_type(device), dtype, non_blocking

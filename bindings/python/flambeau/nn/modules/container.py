@@ -1,0 +1,285 @@
+"""Containers: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict.
+
+They hold children under their index or key, so that state dicts get the same names as in PyTorch.
+"""
+
+from collections import OrderedDict
+from operator import index
+
+from ..._tensor import Tensor
+from ..parameter import Parameter
+from .module import Module, _indent
+
+
+class _Indexed(Module):
+    """Children named "0", "1", ...; the list protocol over them."""
+
+    def _key(self, i):
+        n, i = len(self), index(i)
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of range")
+        return list(self._modules)[i]
+
+    def _replace(self, modules):
+        self._modules = {str(i): m for i, m in enumerate(modules)}
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            return self._sliced(list(self._modules.items())[i])
+        return self._modules[self._key(i)]
+
+    def __setitem__(self, i, module):
+        setattr(self, self._key(i), module)
+
+    def __delitem__(self, i):
+        kept = list(self._modules.values())
+        del kept[i]
+        self._replace(kept)
+
+    def append(self, module):
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules):
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self, i, module):
+        kept = list(self._modules.values())
+        kept.insert(i, module)
+        self._replace(kept)
+        return self
+
+    def pop(self, i=-1):
+        found = self[i]
+        del self[i]
+        return found
+
+    def __add__(self, other):
+        return type(self)._of([*self, *other])
+
+    def __iadd__(self, other):
+        return self.extend(other)
+
+
+class Sequential(_Indexed):
+    """Calls its modules one after the other, each on what the last returned."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    @classmethod
+    def _of(cls, modules):
+        return cls(*modules)
+
+    def _sliced(self, items):
+        return type(self)(OrderedDict(items))
+
+    def forward(self, input):
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+
+class ModuleList(_Indexed):
+    """A list of modules."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.extend(modules)
+
+    @classmethod
+    def _of(cls, modules):
+        return cls(modules)
+
+    def _sliced(self, items):
+        return type(self)(module for _, module in items)
+
+    def __dir__(self):
+        return [key for key in super().__dir__() if not key.isdigit()]
+
+    def __repr__(self):
+        """As torch prints it: runs of equal modules as `(0-3): 4 x Linear(...)`."""
+        if not len(self):
+            return self._get_name() + "()"
+        runs = []
+        for i, text in enumerate(map(repr, self)):
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        lines = [f"({a}): {_indent(t)}" if a == b else f"({a}-{b}): {b - a + 1} x {_indent(t)}" for a, b, t in runs]
+        return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dictionary of modules, in order of insertion."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key):
+        return self._modules[key]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key):
+        return key in self._modules
+
+    def clear(self):
+        self._modules.clear()
+
+    def pop(self, key):
+        return self._modules.pop(key)
+
+    def keys(self):
+        return self._modules.keys()
+
+    def items(self):
+        return self._modules.items()
+
+    def values(self):
+        return self._modules.values()
+
+    def update(self, modules):
+        for key, module in modules.items() if hasattr(modules, "items") else modules:
+            self[key] = module
+
+    def _check_name(self, name, group, what):
+        if name not in self._modules:
+            super()._check_name(name, group, what)
+
+
+class ParameterList(Module):
+    """A list of parameters; plain tensors become parameters."""
+
+    def __init__(self, values=None):
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        return (self[i] for i in range(self._size))
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            return type(self)(self[k] for k in range(*i.indices(self._size)))
+        n, i = self._size, index(i)
+        if not -n <= i < n:
+            raise IndexError(f"index {i} is out of range")
+        return getattr(self, str(i % n))
+
+    def __setitem__(self, i, value):
+        setattr(self, str(index(i) % self._size), _as_parameter(value))
+
+    def append(self, value):
+        setattr(self, str(self._size), _as_parameter(value))
+        self._size += 1
+        return self
+
+    def extend(self, values):
+        for value in list(values):
+            self.append(value)
+        return self
+
+    __iadd__ = extend
+
+    def extra_repr(self):
+        return "\n".join(f"({i}): {_summary(p)}" for i, p in enumerate(self))
+
+
+class ParameterDict(Module):
+    """A dictionary of parameters; plain tensors become parameters."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        self._keys = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key):
+        return getattr(self, key)
+
+    def __setitem__(self, key, value):
+        self._keys[key] = None
+        setattr(self, key, _as_parameter(value))
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __iter__(self):
+        return iter(self._keys)
+
+    def __contains__(self, key):
+        return key in self._keys
+
+    def keys(self):
+        return self._keys.keys()
+
+    def values(self):
+        return (self[k] for k in self._keys)
+
+    def items(self):
+        return ((k, self[k]) for k in self._keys)
+
+    def get(self, key, default=None):
+        return self[key] if key in self else default
+
+    def pop(self, key):
+        found = self[key]
+        del self[key]
+        return found
+
+    def update(self, parameters):
+        for key, value in parameters.items() if hasattr(parameters, "items") else parameters:
+            self[key] = value
+
+    def extra_repr(self):
+        return "\n".join(f"({k}): {_summary(p)}" for k, p in self.items())
+
+
+def _as_parameter(value):
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _summary(p):
+    if not isinstance(p, Tensor):
+        return f"Object of type: {type(p).__name__}"
+    device = "" if p.device.type == "cpu" else f" ({p.device})"
+    shape = "x".join(map(str, p.size()))
+    kind = "Parameter" if isinstance(p, Parameter) else "Tensor"
+    return f"{kind} containing: [torch.{p.dtype._name} of size {shape}{device}]"

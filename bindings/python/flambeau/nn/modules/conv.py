@@ -1,0 +1,152 @@
+"""Convolutions over one, two and three spatial dimensions, and their transposes.
+
+The work is done by the functional form; a class only holds the weights and the geometry, as torch names it.
+"""
+
+import math
+
+from ... import empty
+from .. import functional as F
+from .. import init
+from ..parameter import Parameter
+from .module import Module
+
+
+def _tuple(value, n):
+    return (value,) * n if isinstance(value, int) else tuple(value)
+
+
+class _Conv(Module):
+    _n = 2
+    _transposed = False
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
+                 bias=True, padding_mode="zeros", device=None, dtype=None, output_padding=0):
+        super().__init__()
+        n = self._n
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name, channels in ("in_channels", in_channels), ("out_channels", out_channels):
+            if channels % groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        modes = ("zeros",) if self._transposed else ("zeros", "reflect", "replicate", "circular")
+        if padding_mode not in modes:
+            raise ValueError(f"padding_mode must be one of {set(modes)}, but got padding_mode='{padding_mode}'")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.dilation = (_tuple(v, n) for v in (kernel_size, stride, dilation))
+        self.padding = padding if isinstance(padding, str) else _tuple(padding, n)
+        self.transposed, self.output_padding = self._transposed, _tuple(output_padding, n)
+        self.padding_mode = padding_mode
+        rows, columns = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        self.weight = Parameter(empty((rows, columns // groups, *self.kernel_size), device=device, dtype=dtype))
+        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def _pad(self, input):
+        pads = []
+        for k, d, p in zip(reversed(self.kernel_size), reversed(self.dilation), reversed(self._sides())):
+            pads += [p, p] if isinstance(p, int) else list(p)
+        return F.pad(input, pads, mode=self.padding_mode)
+
+    def _sides(self):
+        if self.padding == "valid":
+            return (0,) * self._n
+        if self.padding == "same":
+            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
+            return tuple((t // 2, t - t // 2) for t in totals)
+        return self.padding
+
+    def forward(self, input):
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = self._pad(input), (0,) * self._n
+        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+    def extra_repr(self):
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
+        if self.padding != (0,) * self._n:
+            parts.append(f"padding={self.padding!r}" if isinstance(self.padding, str) else f"padding={self.padding}")
+        if self.dilation != (1,) * self._n:
+            parts.append(f"dilation={self.dilation}")
+        if self.output_padding != (0,) * self._n:
+            parts.append(f"output_padding={self.output_padding}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(parts)
+
+
+class _ConvTranspose(_Conv):
+    _transposed = True
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
+                 bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
+                         padding_mode, device, dtype, output_padding)
+
+    def forward(self, input, output_size=None):
+        extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        return self._function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
+                              self.dilation)
+
+    def _extra(self, input, output_size):
+        sizes = tuple(output_size)[-self._n:]
+        least = [(i - 1) * s - 2 * p + d * (k - 1) + 1 for i, s, p, d, k in zip(
+            input.shape[-self._n:], self.stride, self.padding, self.dilation, self.kernel_size)]
+        if any(not m <= size < m + s for size, m, s in zip(sizes, least, self.stride)):
+            raise ValueError(f"requested an output size of {sizes}, but valid sizes range from {least}")
+        return tuple(size - m for size, m in zip(sizes, least))
+
+
+class Conv1d(_Conv):
+    """Convolution over [N, C, L]."""
+
+    _n = 1
+
+    def _function(self, *args):
+        return F.conv1d(*args)
+
+
+class Conv2d(_Conv):
+    """Convolution over [N, C, H, W]."""
+
+    def _function(self, *args):
+        return F.conv2d(*args)
+
+
+class Conv3d(_Conv):
+    """Convolution over [N, C, D, H, W]."""
+
+    _n = 3
+
+    def _function(self, *args):
+        return F.conv3d(*args)
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """Transposed convolution over [N, C, L]."""
+
+    _n = 1
+
+    def _function(self, *args):
+        return F.conv_transpose1d(*args)
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """Transposed convolution over [N, C, H, W]."""
+
+    def _function(self, *args):
+        return F.conv_transpose2d(*args)

@@ -1,0 +1,291 @@
+"""Module: attributes that register parameters, buffers and children, and the walks over that tree.
+
+Invariant: a name lives in exactly one of the instance's dictionary, `_parameters`, `_buffers`, `_modules`.
+The walks (state dict, moves) are in `_state.py` and `_walk.py`; this file holds attributes and the call.
+"""
+
+import itertools
+
+from ..._tensor import Tensor
+from ..parameter import Buffer, Parameter
+from ._state import StateMixin
+from ._walk import WalkMixin
+
+_ids = itertools.count()
+_global_forward_hooks = {}
+_global_forward_pre_hooks = {}
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook away, as does leaving a `with` block."""
+
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks, hook, prepend=False):
+        self._hooks, self.id = hooks, next(_ids)
+        hooks[self.id] = hook
+        if prepend:
+            for key in [k for k in hooks if k != self.id]:
+                hooks[key] = hooks.pop(key)
+
+    def remove(self):
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+def register_module_forward_hook(hook, **_):
+    """A hook called after every module's forward."""
+    return RemovableHandle(_global_forward_hooks, hook)
+
+
+def register_module_forward_pre_hook(hook):
+    """A hook called before every module's forward."""
+    return RemovableHandle(_global_forward_pre_hooks, hook)
+
+
+_FRESH = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
+          "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called",
+          "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+          "_load_state_dict_post_hooks")
+
+
+class Module(StateMixin, WalkMixin):
+    """Base of all networks: assign Parameters and Modules to attributes, define `forward`."""
+
+    dump_patches = False
+    training: bool
+
+    def __init__(self, *args, **kwargs):
+        if args or kwargs:
+            given = next(iter(kwargs)) if kwargs else None
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{given}'" if kwargs else
+                f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        state = self.__dict__
+        state["training"] = True
+        for name in _FRESH:
+            state[name] = {}
+        state["_non_persistent_buffers_set"] = set()
+        state["_is_full_backward_hook"] = None
+
+    # ---- attributes
+
+    def __getattr__(self, name):
+        state = self.__dict__
+        for group in ("_parameters", "_buffers", "_modules"):
+            if group in state and name in state[group]:
+                return state[group][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name, value):
+        state = self.__dict__
+        if isinstance(value, Parameter):
+            self._claim(name, "_parameters", "assign parameters")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            self._claim(name, "_modules", "assign module")
+            state["_modules"][name] = value
+        elif isinstance(value, Buffer):
+            self._claim(name, "_buffers", "assign buffer")
+            self.register_buffer(name, value, value.persistent)
+        elif "_parameters" in state and name in state["_parameters"]:
+            if value is not None:
+                raise TypeError(f"cannot assign '{_typename(value)}' as parameter '{name}' "
+                                "(torch.nn.Parameter or None expected)")
+            state["_parameters"][name] = None
+        elif "_modules" in state and name in state["_modules"]:
+            if value is not None:
+                raise TypeError(f"cannot assign '{_typename(value)}' as child module '{name}' "
+                                "(torch.nn.Module or None expected)")
+            state["_modules"][name] = None
+        elif "_buffers" in state and name in state["_buffers"]:
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
+                                "(torch.nn.Buffer, torch.Tensor or None expected)")
+            state["_buffers"][name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def _claim(self, name, group, what):
+        state = self.__dict__
+        if group not in state:
+            raise AttributeError(f"cannot {what} before Module.__init__() call")
+        state.pop(name, None)
+        for other in ("_parameters", "_buffers", "_modules"):
+            if other != group:
+                state[other].pop(name, None)
+        state["_non_persistent_buffers_set"].discard(name)
+
+    def __delattr__(self, name):
+        state = self.__dict__
+        for group in ("_parameters", "_buffers", "_modules"):
+            if name in state[group]:
+                del state[group][name]
+                state["_non_persistent_buffers_set"].discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self):
+        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in _FRESH:
+            self.__dict__.setdefault(name, {})
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+
+    # ---- registration
+
+    def register_parameter(self, name, param):
+        """Adds a parameter under `name`; None registers the name without one."""
+        self._check_name(name, "_parameters", "parameter")
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                            "(torch.nn.Parameter or None required)")
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                             f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
+                             "the forward() method.")
+        self._parameters[name] = param
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Adds a tensor to the module's state that is not learned."""
+        self._check_name(name, "_buffers", "buffer")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
+                            "(torch Tensor or None required)")
+        self._buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+
+    def add_module(self, name, module):
+        """Adds a child under `name`."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{_typename(module)} is not a Module subclass")
+        self._check_name(name, "_modules", "module")
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _check_name(self, name, group, what):
+        if group not in self.__dict__:
+            raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{what} name should be a string. Got {_typename(name)}")
+        if "." in name:
+            raise KeyError(f"{what} name can't contain \".\", got: {name}")
+        if name == "":
+            raise KeyError(f"{what} name can't be empty string \"\"")
+        if hasattr(self, name) and name not in self.__dict__[group]:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # ---- the call
+
+    def forward(self, *input):
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args, **kwargs):
+        state = self.__dict__
+        if not (state["_forward_hooks"] or state["_forward_pre_hooks"] or state["_backward_hooks"]
+                or state["_backward_pre_hooks"] or _global_forward_hooks or _global_forward_pre_hooks):
+            return self.forward(*args, **kwargs)
+        return self._call_with_hooks(args, kwargs)
+
+    def _call_with_hooks(self, args, kwargs):
+        args, kwargs = self._run_pre_hooks(args, kwargs)
+        backward = None
+        if self._backward_hooks or self._backward_pre_hooks:
+            from ._backward_hooks import BackwardHooks
+            backward = BackwardHooks(self)
+            args = backward.watch_inputs(args)
+        try:
+            result = self.forward(*args, **kwargs)
+        except BaseException:
+            for key in self._forward_hooks_always_called:
+                self._run_forward_hook(key, self._forward_hooks[key], args, kwargs, None)
+            raise
+        for hook in list(_global_forward_hooks.values()):
+            changed = hook(self, args, result)
+            result = result if changed is None else changed
+        for key, hook in list(self._forward_hooks.items()):
+            changed = self._run_forward_hook(key, hook, args, kwargs, result)
+            result = result if changed is None else changed
+        return backward.watch_outputs(result) if backward else result
+
+    def _run_pre_hooks(self, args, kwargs):
+        for hook in list(_global_forward_pre_hooks.values()):
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        for key, hook in list(self._forward_pre_hooks.items()):
+            if key in self._forward_pre_hooks_with_kwargs:
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    args, kwargs = changed
+            else:
+                changed = hook(self, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        return args, kwargs
+
+    def _run_forward_hook(self, key, hook, args, kwargs, result):
+        if key in self._forward_hooks_with_kwargs:
+            return hook(self, args, kwargs, result)
+        return hook(self, args, result)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Calls `hook(module, args, output)` after forward; what it returns replaces the output."""
+        handle = RemovableHandle(self._forward_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs[handle.id] = True
+        if always_call:
+            self._forward_hooks_always_called[handle.id] = True
+        return handle
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Calls `hook(module, args)` before forward; what it returns replaces the arguments."""
+        handle = RemovableHandle(self._forward_pre_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs[handle.id] = True
+        return handle
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Calls `hook(module, grad_input, grad_output)` once the gradients of the inputs are known."""
+        return RemovableHandle(self._backward_hooks, hook, prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Calls `hook(module, grad_output)` before the module's gradients are computed."""
+        return RemovableHandle(self._backward_pre_hooks, hook, prepend)
+
+    # ---- text
+
+    def extra_repr(self):
+        return ""
+
+    def _get_name(self):
+        return type(self).__name__
+
+    def __repr__(self):
+        extra = self.extra_repr()
+        extra_lines = extra.split("\n") if extra else []
+        child_lines = [f"({name}): {_indent(repr(child))}" for name, child in self._modules.items()]
+        if len(extra_lines) <= 1 and not child_lines:
+            return f"{self._get_name()}({extra})"
+        return "\n  ".join([self._get_name() + "(", *extra_lines, *child_lines]) + "\n)"
+
+
+def _typename(value):
+    kind = type(value)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    return name.replace("flambeau.", "torch.", 1) if name.startswith("flambeau.") else name
+
+
+def _indent(text):
+    first, *rest = text.split("\n")
+    return "\n".join([first, *("  " + line for line in rest)])

@@ -1,0 +1,70 @@
+"""Collation: a list of samples becomes a batch, tensor by tensor, through tuples and dictionaries."""
+
+from collections.abc import Mapping, Sequence
+
+from ..._tensor import Tensor
+
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}")
+
+
+def default_collate(batch):
+    """Stacks tensors, arrays and numbers; keeps strings; goes into mappings, named tuples and sequences."""
+    from ... import as_tensor, float64, stack, tensor
+    first = batch[0]
+    kind = type(first)
+    if isinstance(first, Tensor):
+        return stack(batch, 0)
+    if kind.__module__ == "numpy":
+        if kind.__name__ == "ndarray":
+            if first.dtype.kind not in "biuf":
+                raise TypeError(default_collate_err_msg_format.format(first.dtype))
+            return default_collate([as_tensor(b) for b in batch])
+        return as_tensor(batch)
+    if isinstance(first, float):
+        return tensor(batch, dtype=float64)
+    if isinstance(first, int):
+        return tensor(batch)
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Mapping):
+        made = {key: default_collate([b[key] for b in batch]) for key in first}
+        return kind(made) if kind is not dict else made
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return kind(*(default_collate(list(column)) for column in zip(*batch)))
+    if isinstance(first, Sequence):
+        if any(len(b) != len(first) for b in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        return [default_collate(list(column)) for column in zip(*batch)]
+    raise TypeError(default_collate_err_msg_format.format(kind))
+
+
+def default_convert(data):
+    """Arrays become tensors, through containers; anything else stays."""
+    from ... import as_tensor
+    if type(data).__module__ == "numpy":
+        return as_tensor(data)
+    if isinstance(data, Mapping):
+        return {key: default_convert(value) for key, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(default_convert, data))
+    if isinstance(data, tuple):
+        return [default_convert(value) for value in data]
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return [default_convert(value) for value in data]
+    return data
+
+
+def pin(data):
+    """The same batch in page-locked memory."""
+    if isinstance(data, Tensor):
+        return data.pin_memory()
+    if isinstance(data, (str, bytes)):
+        return data
+    if isinstance(data, Mapping):
+        return type(data)({key: pin(value) for key, value in data.items()})
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(pin, data))
+    if isinstance(data, (tuple, list)):
+        return type(data)(map(pin, data))
+    return data.pin_memory() if hasattr(data, "pin_memory") else data
