@@ -6,9 +6,11 @@ function pointer of a callback struct, and every bare function-pointer parameter
 trampoline named after where it stands. CFFI's C text is its own; nothing is parsed at import.
 """
 
+import contextlib
+import io
 import os
 import re
-import sys
+import tempfile
 
 import cffi
 
@@ -25,9 +27,8 @@ KEEP_GIL = """
 
 def named_pointer(c_type, name):
     """`flam_status (*)(void *user)` with its name inside, or `T name`."""
-    if "(*)" in c_type:
-        return c_type.replace("(*)", f"(*{name})", 1)
-    return f"{c_type} {name}"
+    pointer = re.compile(r"\(\s*\*\s*\)")
+    return pointer.sub(f"(*{name})", c_type, count=1) if pointer.search(c_type) else f"{c_type} {name}"
 
 
 def declaration(f):
@@ -69,17 +70,22 @@ def module(name, cdef, functions, headers, preamble="", include=None):
     return ffi
 
 
-def main(api_path, out_dir):
-    raw = Api(api_path).raw
-    headers = sorted({f["header"] for f in raw["functions"]})
+def c_source(ffi):
+    """The C text that CFFI would compile; it only knows how to write it to a file, and talks about it."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        path = os.path.join(folder, "module.c")
+        ffi.emit_c_code(path)
+        with open(path, encoding="utf-8") as f:
+            return f.read()
+
+
+def emit(api):
+    raw = Api(api.to_json()).raw
+    headers = sorted({f["header"] for f in raw["functions"]} | {"derived.h"})
     pointers = [f'extern "Python" {result} {name}({arguments});'
                 for name, (result, arguments) in trampolines(raw).items()]
     fast = module("_flambeau_fast", types(raw) + "\n" + "\n".join(pointers),
                   [f for f in raw["functions"] if not f["blocks"]], headers, KEEP_GIL)
     blocking = module("_flambeau_blocking", "", [f for f in raw["functions"] if f["blocks"]], headers, "", fast)
-    for ffi, name in (fast, "_flambeau_fast"), (blocking, "_flambeau_blocking"):
-        ffi.emit_c_code(os.path.join(out_dir, name + ".c"))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return {"bindings/python/gen/_flambeau_fast.c": c_source(fast),
+            "bindings/python/gen/_flambeau_blocking.c": c_source(blocking)}

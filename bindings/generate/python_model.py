@@ -4,13 +4,9 @@ Shared by the emitters of the thin API, of torch's spellings and of the stubs, s
 Everything follows from parameter kinds; no function is known by name.
 """
 
-import json
 import keyword
 import re
 from dataclasses import dataclass, field
-
-SCALARS = {"int": "int", "double": "float", "bool": "bool", "size": "int"}
-
 
 @dataclass
 class Param:
@@ -60,11 +56,10 @@ class Function:
 
 
 class Api:
-    """api.json, with each function turned into its Python shape."""
+    """What api.json holds, with each function turned into its Python shape."""
 
-    def __init__(self, path):
-        with open(path, encoding="utf-8") as f:
-            self.raw = json.load(f)
+    def __init__(self, raw):
+        self.raw = raw
         self.enums = {e["name"]: enum_words(e) for e in self.raw["enums"]}
         self.constants = {v["name"]: v["value"] for e in self.raw["enums"] for v in e["values"]}
         self.tails = {v["name"]: w for e in self.raw["enums"] for v, w in zip(e["values"], enum_words(e))}
@@ -210,9 +205,8 @@ def signature(params, extra=()):
 def docstring(f, indent="    "):
     """The header's documentation, as a docstring's source."""
     doc = f.doc
-    lines = [doc.get("brief", "").strip()]
-    if doc.get("text"):
-        lines += ["", *doc["text"].strip().split("\n")]
+    brief, text = doc.get("brief", "").strip(), (doc.get("text") or "").strip()
+    lines = text.split("\n") if text.startswith(brief) else [brief, "", *text.split("\n")]
     told = [f"- `{n}`: {t}" for n, t in (doc.get("params") or {}).items()]
     for key in "returns", "errors", "source":
         if doc.get(key):

@@ -1,12 +1,12 @@
 """Scopes of recording: no_grad, enable_grad, inference_mode, set_grad_enabled; as `with` blocks and decorators."""
 
 import functools
-import inspect
 
 from .._call import _fast, _raise
 
 _push_grad, _push_inference, _pop = (_fast.flam_grad_mode_push, _fast.flam_inference_mode_push,
                                      _fast.flam_scope_pop)
+_GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
 
 class _Scope:
@@ -29,9 +29,10 @@ class _Scope:
         return type(self)()
 
     def __call__(self, function):
-        if inspect.isclass(function):
+        if isinstance(function, type):
             raise RuntimeError(f"{type(self).__name__} decorates functions and methods, not the class {function.__name__}")
-        if inspect.isgeneratorfunction(function):
+        code = getattr(function, "__code__", None)
+        if code is not None and code.co_flags & _GENERATOR:
             return self._generator(function)
 
         @functools.wraps(function)

@@ -1,0 +1,53 @@
+"""Functions of the top-level module that are Python's own: questions about values, and defaults."""
+
+from ._gen import api
+from ._tensor import Tensor
+
+
+def is_tensor(obj):
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj):
+    """Whether `obj` is a storage."""
+    from ._storage import UntypedStorage
+    return isinstance(obj, UntypedStorage)
+
+
+def is_floating_point(input):
+    """Whether the dtype is floating point."""
+    return input.dtype.is_floating_point
+
+
+def is_complex(input):
+    """Whether the dtype is complex; there are none."""
+    return False
+
+
+def numel(input):
+    """How many elements there are."""
+    return input.numel()
+
+
+def typename(obj):
+    """The name of a tensor's type, or of any object's class."""
+    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def get_default_dtype():
+    """The dtype of floating-point numbers where none is named."""
+    return api.get_default_dtype()
+
+
+def set_default_dtype(d):
+    """Sets the dtype of floating-point numbers where none is named."""
+    api.set_default_dtype(d)
+
+
+def set_default_tensor_type(t):
+    """torch's old form of `set_default_dtype`: takes a type such as `torch.DoubleTensor`, or its name."""
+    from ._legacy import dtype_of
+    device, dtype = dtype_of(t, None)
+    api.set_default_dtype(dtype)
+    api.set_default_device(device or "cpu")

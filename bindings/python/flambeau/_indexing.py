@@ -1,0 +1,2 @@
+def get(t, i): raise NotImplementedError
+def put(t, i, v): raise NotImplementedError

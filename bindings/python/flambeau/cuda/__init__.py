@@ -1,0 +1,132 @@
+"""GPUs: what there is, the current one, waiting. Simulated devices answer here where `FLAMBEAU_SIM` says `as=cuda`."""
+
+import importlib as _importlib
+from collections import namedtuple as _namedtuple
+
+from .._errors import OutOfMemoryError
+from .._gen import api
+from .._legacy import CUDA as _TYPES
+from .._types import device as _device
+from .memory import (empty_cache, get_per_process_memory_fraction, max_memory_allocated,
+                     max_memory_cached, max_memory_reserved, mem_get_info, memory_allocated, memory_cached,
+                     memory_reserved, memory_snapshot, memory_stats, memory_summary, reset_accumulated_memory_stats,
+                     reset_max_memory_allocated, reset_max_memory_cached, reset_peak_memory_stats,
+                     set_per_process_memory_fraction)
+from .streams import (Event, ExternalStream, Stream, StreamContext, current_stream, default_stream, set_stream, stream)
+
+globals().update(_TYPES)
+
+_Properties = _namedtuple("_CudaDeviceProperties", "name major minor total_memory multi_processor_count")
+
+
+def is_available():
+    """Whether there is a GPU; `unavailable_reason()` says why not."""
+    return api.device_is_available("cuda")
+
+
+def unavailable_reason():
+    """Why there is no GPU; the empty string where there is one."""
+    return api.device_unavailable_reason("cuda")
+
+
+def device_count():
+    """How many GPUs there are."""
+    return api.device_count("cuda")
+
+
+def is_initialized():
+    """Whether a GPU can be used; the driver is opened on first need."""
+    return is_available()
+
+
+def init():
+    """Nothing to do: the driver is opened on first need."""
+
+
+def _numbered(device):
+    """A device argument (None, number, string, device) as a cuda device with its number."""
+    found = _device("cuda") if device is None else _device(device)
+    if found.type != "cuda":
+        raise ValueError(f"Expected a cuda device, but got: {found}")
+    return api.device_current("cuda") if found.index is None else found
+
+
+def current_device():
+    """Number of the current GPU."""
+    return api.device_current("cuda").index
+
+
+def set_device(device):
+    """Makes a GPU this thread's current one."""
+    if not (isinstance(device, int) and device < 0):
+        api.device_set_current(_numbered(device))
+
+
+def get_device_name(device=None):
+    """The GPU's model."""
+    return api.device_model(_numbered(device))
+
+
+def get_device_capability(device=None):
+    """(major, minor) compute capability."""
+    return api.device_capability(_numbered(device))
+
+
+def get_device_properties(device=None):
+    """Name, compute capability, memory and multiprocessors of a GPU."""
+    found = _numbered(device)
+    return _Properties(api.device_model(found), *api.device_capability(found), api.device_total_memory(found),
+                       api.device_multiprocessors(found))
+
+
+def can_device_access_peer(device, peer_device):
+    """Whether a GPU reads another one's memory directly."""
+    return api.device_can_access_peer(_numbered(device), _numbered(peer_device))
+
+
+def synchronize(device=None):
+    """Waits until all work on a GPU is done."""
+    api.device_synchronize(_numbered(device))
+
+
+
+
+def is_bf16_supported(including_emulation=True):
+    """bfloat16 works on every device."""
+    return True
+
+
+class device:
+    """Makes a GPU the current one for a `with` block."""
+
+    def __init__(self, device):
+        self.idx = -1 if device is None else (device if isinstance(device, int) else _numbered(device).index)
+        self._scopes = []
+
+    def __enter__(self):
+        self._scopes.append(api.device_push(_device("cuda", self.idx)) if self.idx >= 0 else None)
+
+    def __exit__(self, *exc):
+        scope = self._scopes.pop()
+        if scope is not None:
+            api.scope_pop(scope)
+
+
+class device_of(device):
+    """Makes a tensor's GPU the current one for a `with` block."""
+
+    def __init__(self, obj):
+        super().__init__(obj.get_device() if obj.is_cuda else None)
+
+
+_LAZY = {"manual_seed": "random", "manual_seed_all": "random", "seed": "random", "seed_all": "random",
+         "initial_seed": "random", "get_rng_state": "random", "set_rng_state": "random",
+         "get_rng_state_all": "random", "set_rng_state_all": "random"}
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return getattr(_importlib.import_module("." + _LAZY[name], __name__), name)
+    if name == "amp":
+        return _importlib.import_module(".amp", __name__)
+    raise AttributeError(f"module 'torch.cuda' has no attribute '{name}' in flambeau")

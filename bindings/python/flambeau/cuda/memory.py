@@ -1,0 +1,90 @@
+"""Memory of GPUs as the caching allocator counts it, under PyTorch's names."""
+
+from collections import OrderedDict
+
+from .._gen import api
+
+
+def _numbered(device):
+    from . import _numbered as numbered
+    return numbered(device)
+
+
+def memory_allocated(device=None):
+    """Bytes that tensors use."""
+    return api.memory_allocated(_numbered(device))
+
+
+def max_memory_allocated(device=None):
+    """The most bytes that tensors used since the last reset."""
+    return api.memory_max_allocated(_numbered(device))
+
+
+def memory_reserved(device=None):
+    """Bytes that the cache holds, in use or not."""
+    return api.memory_reserved(_numbered(device))
+
+
+def max_memory_reserved(device=None):
+    """The most bytes that the cache held since the last reset."""
+    return api.memory_max_reserved(_numbered(device))
+
+
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+
+
+def memory_stats(device=None):
+    """Every statistic by its key, such as "allocated_bytes.all.peak"."""
+    import json
+    text = api.memory_stats(_numbered(device))
+    return json.loads(text, object_pairs_hook=OrderedDict) if text else OrderedDict()
+
+
+def memory_summary(device=None, abbreviated=False):
+    """The statistics as a table for people."""
+    return api.memory_summary(_numbered(device), abbreviated)
+
+
+def memory_snapshot():
+    """Every segment and block, in the schema of PyTorch's snapshots."""
+    import json
+    found = json.loads(api.memory_snapshot())
+    return found["segments"] if isinstance(found, dict) else found
+
+
+def reset_peak_memory_stats(device=None):
+    """Lets the peaks start again from what is in use now."""
+    api.memory_reset_peak_stats(_numbered(device))
+
+
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
+def reset_accumulated_memory_stats(device=None):
+    """Lets the totals start again from 0."""
+    api.memory_reset_accumulated_stats(_numbered(device))
+
+
+def empty_cache():
+    """Gives cached memory that no tensor uses back to the devices."""
+    for i in range(api.device_count("cuda")):
+        api.memory_empty_cache(_numbered(i))
+
+
+def set_per_process_memory_fraction(fraction, device=None):
+    """Limits how much of a GPU this process takes."""
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    api.memory_set_fraction(fraction, _numbered(device))
+
+
+def get_per_process_memory_fraction(device=None):
+    """The limit set by `set_per_process_memory_fraction`."""
+    return api.memory_fraction(_numbered(device))
+
+
+def mem_get_info(device=None):
+    """(free, total) bytes as the device itself counts them."""
+    return api.device_memory_info(_numbered(device))

@@ -1,0 +1,16 @@
+"""Networks: modules, parameters, functional forms, initialisers."""
+
+import importlib as _importlib
+
+from . import functional, init, modules, parameter
+from .modules import *  # noqa: F403
+from .parameter import Buffer, Parameter, UninitializedParameter
+
+__all__ = [*modules.__all__, "Buffer", "Parameter", "UninitializedParameter", "functional", "init", "modules",
+           "parameter", "utils"]
+
+
+def __getattr__(name):
+    if name == "utils":
+        return _importlib.import_module(".utils", __name__)
+    raise AttributeError(f"module 'torch.nn' has no attribute '{name}' in flambeau")

@@ -1,0 +1,9 @@
+"""Utilities; `data` is the one that programs use."""
+
+import importlib as _importlib
+
+
+def __getattr__(name):
+    if name in ("data", "dlpack"):
+        return _importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module 'torch.utils' has no attribute '{name}' in flambeau")
