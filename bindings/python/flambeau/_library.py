@@ -44,8 +44,8 @@ def _find_library():
 
 
 def _find_extension(library):
-    folder = os.path.dirname(os.path.abspath(library))
-    looked = [_HERE, folder, os.path.join(folder, "python")]
+    folder = os.path.dirname(os.path.realpath(library))
+    looked = [_HERE, os.path.join(folder, "python"), folder]
     looked += [p for f in _build_folders() for p in (f, os.path.join(f, "python"))]
     for place in looked:
         path = os.path.join(place, _EXTENSION)
