@@ -581,36 +581,40 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/activation.h"
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
+#include "flambeau/compare.h"
 #include "flambeau/creation.h"
 #include "flambeau/data.h"
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
 #include "flambeau/error.h"
 #include "flambeau/index.h"
+#include "flambeau/loss.h"
 #include "flambeau/matmul.h"
 #include "flambeau/memory.h"
 #include "flambeau/module.h"
+#include "flambeau/pointwise.h"
 #include "flambeau/reduce.h"
 #include "flambeau/shape.h"
 #include "flambeau/state.h"
 #include "flambeau/stream.h"
 #include "flambeau/tensor.h"
+#include "flambeau/ternary.h"
 
 
 /************************************************************/
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 132), // flam_module *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 144), // flam_module *
 /*  2 */ _CFFI_OP(_CFFI_OP_POINTER, 7), // flam_tensor const * const *
 /*  3 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_module *, flam_tensor const *)
 /*  6 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/*  7 */ _CFFI_OP(_CFFI_OP_POINTER, 141), // flam_tensor const *
+/*  7 */ _CFFI_OP(_CFFI_OP_POINTER, 153), // flam_tensor const *
 /*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 10 */ _CFFI_OP(_CFFI_OP_POINTER, 141), // flam_tensor *
+/* 10 */ _CFFI_OP(_CFFI_OP_POINTER, 153), // flam_tensor *
 /* 11 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
 /* 12 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -625,14 +629,14 @@ static void *_cffi_types[] = {
 /* 22 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 24 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 145), // void const *
+/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 157), // void const *
 /* 26 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // int64_t const *
 /* 27 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 28 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 29 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 30 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 31 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION, 142), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION, 154), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
 /* 33 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
 /* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 35 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
@@ -644,16 +648,16 @@ static void *_cffi_types[] = {
 /* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_event const *)
-/* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 124), // flam_event const *
+/* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 136), // flam_event const *
 /* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_event const *, flam_stream const *)
 /* 47 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 48 */ _CFFI_OP(_CFFI_OP_POINTER, 140), // flam_stream const *
+/* 48 */ _CFFI_OP(_CFFI_OP_POINTER, 152), // flam_stream const *
 /* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 51 */ _CFFI_OP(_CFFI_OP_POINTER, 130), // flam_loader *
-/* 52 */ _CFFI_OP(_CFFI_OP_POINTER, 142), // flam_tensor_list * *
-/* 53 */ _CFFI_OP(_CFFI_OP_POINTER, 107), // void * *
+/* 51 */ _CFFI_OP(_CFFI_OP_POINTER, 142), // flam_loader *
+/* 52 */ _CFFI_OP(_CFFI_OP_POINTER, 154), // flam_tensor_list * *
+/* 53 */ _CFFI_OP(_CFFI_OP_POINTER, 120), // void * *
 /* 54 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_loader *, int64_t, int64_t)
 /* 56 */ _CFFI_OP(_CFFI_OP_NOOP, 51),
@@ -662,7 +666,7 @@ static void *_cffi_types[] = {
 /* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_module *, flam_state const *, int32_t)
 /* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 62 */ _CFFI_OP(_CFFI_OP_POINTER, 139), // flam_state const *
+/* 62 */ _CFFI_OP(_CFFI_OP_POINTER, 151), // flam_state const *
 /* 63 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
@@ -690,63 +694,157 @@ static void *_cffi_types[] = {
 /* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, double *)
 /* 89 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 90 */ _CFFI_OP(_CFFI_OP_POINTER, 120), // double *
+/* 90 */ _CFFI_OP(_CFFI_OP_POINTER, 100), // double *
 /* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
 /* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 94 */ _CFFI_OP(_CFFI_OP_POINTER, 125), // flam_format_options const *
-/* 95 */ _CFFI_OP(_CFFI_OP_POINTER, 118), // char const * *
+/* 94 */ _CFFI_OP(_CFFI_OP_POINTER, 137), // flam_format_options const *
+/* 95 */ _CFFI_OP(_CFFI_OP_POINTER, 131), // char const * *
 /* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, int64_t *)
+/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
 /* 98 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 99 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // int64_t *
-/* 100 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, void * *)
-/* 102 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 103 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
+/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 12), // int32_t *
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, void *, size_t)
+/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
 /* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 107 */ _CFFI_OP(_CFFI_OP_POINTER, 145), // void *
-/* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 107 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
+/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
 /* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(int32_t)
-/* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(void)
-/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 145), // void()(flam_loader *)
-/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 51),
+/* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, int64_t *)
+/* 111 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
+/* 112 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // int64_t *
+/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, void * *)
+/* 115 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
+/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
 /* 117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 118 */ _CFFI_OP(_CFFI_OP_POINTER, 119), // char const *
-/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
-/* 121 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 122 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 123 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 124 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 125 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 126 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 127 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 128 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
-/* 129 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
-/* 130 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
-/* 131 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
-/* 132 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
-/* 133 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
-/* 134 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
-/* 135 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
-/* 136 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
-/* 137 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
-/* 138 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
-/* 139 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
-/* 140 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
-/* 141 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
-/* 142 */ _CFFI_OP(_CFFI_OP_POINTER, 143), // flam_tensor_list *
-/* 143 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
-/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, void *, size_t)
+/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
+/* 120 */ _CFFI_OP(_CFFI_OP_POINTER, 157), // void *
+/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 122 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 123 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(int32_t)
+/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(void)
+/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 157), // void()(flam_loader *)
+/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 51),
+/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 131 */ _CFFI_OP(_CFFI_OP_POINTER, 132), // char const *
+/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 133 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 134 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 135 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 136 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 137 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 138 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 139 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 140 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
+/* 141 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
+/* 142 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
+/* 143 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
+/* 144 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
+/* 145 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
+/* 146 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
+/* 147 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
+/* 148 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
+/* 149 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
+/* 150 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
+/* 151 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
+/* 152 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
+/* 153 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
+/* 154 */ _CFFI_OP(_CFFI_OP_POINTER, 155), // flam_tensor_list *
+/* 155 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
+/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
+
+static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
+{
+  return flam_allclose(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_allclose(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  double x2;
+  double x3;
+  int32_t x4;
+  int32_t * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_allclose", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(7), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(7), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(7), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(103), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(103), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_allclose(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_allclose _cffi_d_flam_allclose
+#endif
 
 static int32_t _cffi_d_flam_backward(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, int32_t x4, int32_t x5, flam_tensor const * const * x6, size_t x7)
 {
@@ -929,6 +1027,70 @@ _cffi_f_flam_device_synchronize(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_device_synchronize _cffi_d_flam_device_synchronize
+#endif
+
+static int32_t _cffi_d_flam_equal(flam_tensor const * x0, flam_tensor const * x1, int32_t * x2)
+{
+  return flam_equal(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_equal(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_equal", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(7), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(7), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(7), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(103), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(103), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_equal(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_equal _cffi_d_flam_equal
 #endif
 
 static int32_t _cffi_d_flam_event_synchronize(flam_event const * x0)
@@ -1114,7 +1276,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(142));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(154));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1961,10 +2123,10 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(99), arg1, (char **)&x1);
+      _cffi_type(112), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(99), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(112), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2054,10 +2216,10 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(107), arg1, (char **)&x1);
+      _cffi_type(120), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(107), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(120), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2244,113 +2406,116 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 97), (void *)_cffi_d_flam_allclose },
   { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_backward },
   { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 9), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 110), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 123), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 105), (void *)_cffi_d_flam_equal },
   { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 43), (void *)_cffi_d_flam_event_synchronize },
   { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 46), (void *)_cffi_d_flam_event_wait },
   { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 32), (void *)_cffi_d_flam_grad },
   { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 50), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 115), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 128), (void *)_cffi_d_flam_loader_release },
   { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 55), (void *)_cffi_d_flam_loader_seek },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 110), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 113), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 123), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 126), (void *)_cffi_d_flam_memory_empty_pinned_cache },
   { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 5), (void *)_cffi_d_flam_module_call },
   { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_module_forward },
   { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_module_load_state_dict },
   { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 65), (void *)_cffi_d_flam_module_to },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 110), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 123), (void *)_cffi_d_flam_set_num_threads },
   { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 71), (void *)_cffi_d_flam_stream_synchronize },
   { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 74), (void *)_cffi_d_flam_stream_wait_stream },
   { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 92), (void *)_cffi_d_flam_tensor_format },
   { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 24), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 101), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 114), (void *)_cffi_d_flam_tensor_host_data },
   { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 88), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 97), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 110), (void *)_cffi_d_flam_tensor_item_i64 },
   { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 14), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 105), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 118), (void *)_cffi_d_flam_tensor_to_host },
   { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 17), (void *)_cffi_d_flam_to },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 121, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 133, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 122, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 134, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 123, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 135, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 124, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 136, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 125, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 137, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 126, _CFFI_F_EXTERNAL,
+  { "flam_function", 138, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 127, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 139, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 128, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 140, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 129, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 141, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 130, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 142, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 131, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 143, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 132, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 144, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 133, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 145, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 134, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 146, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 135, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 147, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 136, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 148, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 137, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 149, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 138, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 150, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 139, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 151, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 140, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 152, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 141, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 153, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 143, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor_list", 155, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bool", 12 },
-  { "flam_dataset", 121 },
-  { "flam_dataset_vtable", 122 },
+  { "flam_dataset", 133 },
+  { "flam_dataset_vtable", 134 },
   { "flam_device", 12 },
   { "flam_device_type", 12 },
   { "flam_dtype", 12 },
-  { "flam_error", 123 },
-  { "flam_event", 124 },
-  { "flam_format_options", 125 },
-  { "flam_function", 126 },
+  { "flam_error", 135 },
+  { "flam_event", 136 },
+  { "flam_format_options", 137 },
+  { "flam_function", 138 },
   { "flam_gelu_form", 12 },
-  { "flam_generator", 127 },
-  { "flam_hook", 128 },
-  { "flam_hook_callback", 129 },
+  { "flam_generator", 139 },
+  { "flam_hook", 140 },
+  { "flam_hook_callback", 141 },
   { "flam_hook_moment", 12 },
-  { "flam_loader", 130 },
-  { "flam_loader_options", 131 },
-  { "flam_module", 132 },
-  { "flam_module_hook", 133 },
-  { "flam_module_vtable", 134 },
-  { "flam_node", 135 },
-  { "flam_optimizer", 136 },
+  { "flam_loader", 142 },
+  { "flam_loader_options", 143 },
+  { "flam_module", 144 },
+  { "flam_module_hook", 145 },
+  { "flam_module_vtable", 146 },
+  { "flam_node", 147 },
+  { "flam_optimizer", 148 },
   { "flam_reduction", 12 },
-  { "flam_saved", 137 },
-  { "flam_scheduler", 138 },
-  { "flam_scope", 144 },
-  { "flam_state", 139 },
+  { "flam_rounding", 12 },
+  { "flam_saved", 149 },
+  { "flam_scheduler", 150 },
+  { "flam_scope", 156 },
+  { "flam_state", 151 },
   { "flam_status", 12 },
-  { "flam_stream", 140 },
-  { "flam_tensor", 141 },
-  { "flam_tensor_list", 143 },
+  { "flam_stream", 152 },
+  { "flam_tensor", 153 },
+  { "flam_tensor_list", 155 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -2365,12 +2530,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  26,  /* num_globals */
+  28,  /* num_globals */
   22,  /* num_struct_unions */
   0,  /* num_enums */
-  31,  /* num_typenames */
+  32,  /* num_typenames */
   _cffi_includes,
-  146,  /* num_types */
+  158,  /* num_types */
   0,  /* flags */
 };
 

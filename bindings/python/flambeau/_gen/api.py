@@ -19,8 +19,9 @@ def _wrap(h):
 _E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23}
 _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64': 5, 'i32': 6, 'i16': 7, 'i8': 8, 'u8': 9, 'bool': 10}
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
-_E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3}
+_E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
+_E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 
 class dataset_handle(_Handle):
@@ -206,6 +207,441 @@ def relu_(input):
     - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
     """
     h = _fast.flam_relu_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def leaky_relu(input, negative_slope=0.01):
+    """`x` above 0, else `negative_slope * x`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `negative_slope`: factor below 0; default 0.01.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_leaky_relu(input._h, negative_slope)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def leaky_relu_(input, negative_slope=0.01):
+    """In-place form of `flam_leaky_relu`: `x` above 0, else `negative_slope * x`, elementwise.
+
+    `x` above 0, else `negative_slope * x`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `negative_slope`: factor below 0; default 0.01.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_leaky_relu_(input._h, negative_slope)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def elu(input, alpha=1):
+    """Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `alpha`: value that the negative side tends to; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Clevert et al., 2015, arXiv 1511.07289.
+    """
+    h = _fast.flam_elu(input._h, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def elu_(input, alpha=1):
+    """In-place form of `flam_elu`: exponential linear unit:
+
+    Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `alpha`: value that the negative side tends to; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Clevert et al., 2015, arXiv 1511.07289.
+    """
+    h = _fast.flam_elu_(input._h, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def selu(input):
+    """Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    h = _fast.flam_selu(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def selu_(input):
+    """In-place form of `flam_selu`: scaled exponential linear unit:
+
+    Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    h = _fast.flam_selu_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def celu(input, alpha=1):
+    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
+    1))`.
+
+    - `input`: any shape; floating point.
+    - `alpha`: scale of the negative side, not 0; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - source: Barron, 2017, arXiv 1704.07483.
+    """
+    h = _fast.flam_celu(input._h, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def celu_(input, alpha=1):
+    """In-place form of `flam_celu`: continuously differentiable exponential linear unit:
+
+    Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
+    1))`.
+
+    - `input`: any shape; floating point.
+    - `alpha`: scale of the negative side, not 0; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - source: Barron, 2017, arXiv 1704.07483.
+    """
+    h = _fast.flam_celu_(input._h, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gelu(input, approximate='none'):
+    """Gaussian error linear unit, `x * Phi(x)` elementwise, Phi the standard normal distribution.
+
+    - `input`: any shape; floating point.
+    - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`; default exact.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Hendrycks and Gimpel, 2016, arXiv 1606.08415.
+    """
+    h = _fast.flam_gelu(input._h, _E_flam_gelu_form[approximate])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def silu(input):
+    """Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Elfwing et al., 2017, arXiv 1702.03118.
+    """
+    h = _fast.flam_silu(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def silu_(input):
+    """In-place form of `flam_silu`: sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+
+    Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Elfwing et al., 2017, arXiv 1702.03118.
+    """
+    h = _fast.flam_silu_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mish(input):
+    """`x * tanh(softplus(x))` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Misra, 2019, arXiv 1908.08681.
+    """
+    h = _fast.flam_mish(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mish_(input):
+    """In-place form of `flam_mish`: `x * tanh(softplus(x))` elementwise.
+
+    `x * tanh(softplus(x))` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Misra, 2019, arXiv 1908.08681.
+    """
+    h = _fast.flam_mish_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def softplus(input, beta=1, threshold=20):
+    """`log(1 + e^(beta x)) / beta` elementwise; `x` itself where `beta x` exceeds `threshold`.
+
+    - `input`: any shape; floating point.
+    - `beta`: sharpness, not 0; default 1.
+    - `threshold`: where the linear part begins; default 20.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_softplus(input._h, beta, threshold)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def relu6(input):
+    """`min(max(x, 0), 6)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_relu6(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def relu6_(input):
+    """In-place form of `flam_relu6`: `min(max(x, 0), 6)` elementwise.
+
+    `min(max(x, 0), 6)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_relu6_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hardtanh(input, min_val=-1, max_val=1):
+    """`x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `min_val`: lower bound; default -1.
+    - `max_val`: upper bound; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    """
+    h = _fast.flam_hardtanh(input._h, min_val, max_val)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hardtanh_(input, min_val=-1, max_val=1):
+    """In-place form of `flam_hardtanh`: `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+
+    `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `min_val`: lower bound; default -1.
+    - `max_val`: upper bound; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    """
+    h = _fast.flam_hardtanh_(input._h, min_val, max_val)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hardsigmoid(input):
+    """`min(max(x / 6 + 1/2, 0), 1)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_hardsigmoid(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hardsigmoid_(input):
+    """In-place form of `flam_hardsigmoid`: `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+
+    `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_hardsigmoid_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hardswish(input):
+    """`x * min(max(x + 3, 0), 6) / 6` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Howard et al., 2019, arXiv 1905.02244.
+    """
+    h = _fast.flam_hardswish(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hardswish_(input):
+    """In-place form of `flam_hardswish`: `x * min(max(x + 3, 0), 6) / 6` elementwise.
+
+    `x * min(max(x + 3, 0), 6) / 6` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Howard et al., 2019, arXiv 1905.02244.
+    """
+    h = _fast.flam_hardswish_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logsigmoid(input):
+    """`log(sigmoid(x))` elementwise, without overflow.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_logsigmoid(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def threshold(input, threshold, value):
+    """`x` above a threshold, else a constant, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `threshold`: elements not above it are replaced.
+    - `value`: what they are replaced by.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_threshold(input._h, threshold, value)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def threshold_(input, threshold, value):
+    """In-place form of `flam_threshold`: `x` above a threshold, else a constant, elementwise.
+
+    `x` above a threshold, else a constant, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `threshold`: elements not above it are replaced.
+    - `value`: what they are replaced by.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_threshold_(input._h, threshold, value)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def softsign(input):
+    """`x / (1 + |x|)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape of `input`; its dtype, or the default dtype for integers.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_softsign(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tanhshrink(input):
+    """`x - tanh(x)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape of `input`; its dtype, or the default dtype for integers.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_tanhshrink(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def softmax(input, dim, dtype=None):
+    """Exponentials of the elements, divided by their sum along a dimension.
+
+    - `input`: any shape; floating point, or any dtype with `dtype` given.
+    - `dim`: the dimension along which the results sum to 1.
+    - `dtype`: converts `input` first; default: its own.
+    - returns: shape of `input`; `dtype` or that of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    """
+    h = _fast.flam_softmax(input._h, dim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log_softmax(input, dim, dtype=None):
+    """Logarithm of the softmax along a dimension, computed without overflow.
+
+    - `input`: any shape; floating point, or any dtype with `dtype` given.
+    - `dim`: the dimension along which the results sum to 1.
+    - `dtype`: converts `input` first; default: its own.
+    - returns: shape of `input`; `dtype` or that of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    """
+    h = _fast.flam_log_softmax(input._h, dim, 0 if dtype is None else dtype._code)
     if not h:
         return _none()
     return _wrap(h)
@@ -676,6 +1112,1158 @@ def mul_out(input, other, out):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def rsub(input, other, alpha=1):
+    """Reversed difference, `other - alpha * input` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - `alpha`: factor of `input`; default 1. Must be integral where the result is integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool.
+    """
+    h = _fast.flam_rsub(input._h, other._h, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def div(input, other, rounding_mode='unspecified'):
+    """Quotient, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
+    - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode` is not given the default dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    """
+    h = _fast.flam_div(input._h, other._h, _E_flam_rounding[rounding_mode])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def div_(input, other, rounding_mode='unspecified'):
+    """In-place form of `flam_div`: quotient, elementwise.
+
+    Quotient, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    """
+    h = _fast.flam_div_(input._h, other._h, _E_flam_rounding[rounding_mode])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def div_out(input, other, rounding_mode='unspecified', out=None):
+    """`flam_div` into an existing tensor.
+
+    Quotient, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    """
+    h = _fast.flam_div_out(input._h, other._h, _E_flam_rounding[rounding_mode], out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def floor_divide(input, other):
+    """Quotient rounded downwards, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_floor_divide(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def floor_divide_(input, other):
+    """In-place form of `flam_floor_divide`: quotient rounded downwards, elementwise.
+
+    Quotient rounded downwards, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_floor_divide_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def floor_divide_out(input, other, out):
+    """`flam_floor_divide` into an existing tensor.
+
+    Quotient rounded downwards, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_floor_divide_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def remainder(input, other):
+    """`input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
+    Python's `%`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_remainder(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def remainder_(input, other):
+    """In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise:
+
+    `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
+    Python's `%`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_remainder_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def remainder_out(input, other, out):
+    """`flam_remainder` into an existing tensor.
+
+    `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
+    Python's `%`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_remainder_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fmod(input, other):
+    """`input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
+    `fmod`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_fmod(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fmod_(input, other):
+    """In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
+
+    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
+    `fmod`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_fmod_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fmod_out(input, other, out):
+    """`flam_fmod` into an existing tensor.
+
+    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
+    `fmod`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_fmod_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def pow(input, exponent):
+    """`input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
+    is 1 or -1.
+
+    - `input`: any shape and dtype.
+    - `exponent`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_pow(input._h, exponent._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def pow_(input, exponent):
+    """In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
+
+    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
+    is 1 or -1.
+
+    - `input`: any shape and dtype.
+    - `exponent`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_pow_(input._h, exponent._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def pow_out(input, exponent, out):
+    """`flam_pow` into an existing tensor.
+
+    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
+    is 1 or -1.
+
+    - `input`: any shape and dtype.
+    - `exponent`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    h = _fast.flam_pow_out(input._h, exponent._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def maximum(input, other):
+    """Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
+    gradient.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_maximum(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def maximum_out(input, other, out):
+    """`flam_maximum` into an existing tensor.
+
+    Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
+    gradient.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_maximum_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def minimum(input, other):
+    """Lesser of two elements; NaN where either is NaN. Where they are equal each gets half of the
+    gradient.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_minimum(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def minimum_out(input, other, out):
+    """`flam_minimum` into an existing tensor.
+
+    Lesser of two elements; NaN where either is NaN. Where they are equal each gets half of the
+    gradient.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_minimum_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fmax(input, other):
+    """Greater of two elements; a NaN is ignored unless both are.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_fmax(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fmax_out(input, other, out):
+    """`flam_fmax` into an existing tensor.
+
+    Greater of two elements; a NaN is ignored unless both are.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_fmax_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fmin(input, other):
+    """Lesser of two elements; a NaN is ignored unless both are.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_fmin(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fmin_out(input, other, out):
+    """`flam_fmin` into an existing tensor.
+
+    Lesser of two elements; a NaN is ignored unless both are.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_fmin_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atan2(input, other):
+    """Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape; the promoted dtype, or the default dtype where that is not floating point.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_atan2(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atan2_(input, other):
+    """In-place form of `flam_atan2`: angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+
+    Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_atan2_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atan2_out(input, other, out):
+    """`flam_atan2` into an existing tensor.
+
+    Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_atan2_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_and(input, other):
+    """Whether both elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_and(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_and_(input, other):
+    """In-place form of `flam_logical_and`: whether both elements are not 0.
+
+    Whether both elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_and_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_and_out(input, other, out):
+    """`flam_logical_and` into an existing tensor.
+
+    Whether both elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_and_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_or(input, other):
+    """Whether at least one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_or(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_or_(input, other):
+    """In-place form of `flam_logical_or`: whether at least one element is not 0.
+
+    Whether at least one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_or_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_or_out(input, other, out):
+    """`flam_logical_or` into an existing tensor.
+
+    Whether at least one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_or_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_xor(input, other):
+    """Whether exactly one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_xor(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_xor_(input, other):
+    """In-place form of `flam_logical_xor`: whether exactly one element is not 0.
+
+    Whether exactly one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_xor_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_xor_out(input, other, out):
+    """`flam_logical_xor` into an existing tensor.
+
+    Whether exactly one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_logical_xor_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_and(input, other):
+    """Bitwise and of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_and(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_and_(input, other):
+    """In-place form of `flam_bitwise_and`: bitwise and of two elements; of bool the logical one.
+
+    Bitwise and of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_and_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_and_out(input, other, out):
+    """`flam_bitwise_and` into an existing tensor.
+
+    Bitwise and of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_and_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_or(input, other):
+    """Bitwise or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_or(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_or_(input, other):
+    """In-place form of `flam_bitwise_or`: bitwise or of two elements; of bool the logical one.
+
+    Bitwise or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_or_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_or_out(input, other, out):
+    """`flam_bitwise_or` into an existing tensor.
+
+    Bitwise or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_or_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_xor(input, other):
+    """Bitwise exclusive or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_xor(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_xor_(input, other):
+    """In-place form of `flam_bitwise_xor`: bitwise exclusive or of two elements; of bool the logical one.
+
+    Bitwise exclusive or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_xor_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_xor_out(input, other, out):
+    """`flam_bitwise_xor` into an existing tensor.
+
+    Bitwise exclusive or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    h = _fast.flam_bitwise_xor_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_left_shift(input, other):
+    """`input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    h = _fast.flam_bitwise_left_shift(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_left_shift_(input, other):
+    """In-place form of `flam_bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+
+    `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    h = _fast.flam_bitwise_left_shift_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_left_shift_out(input, other, out):
+    """`flam_bitwise_left_shift` into an existing tensor.
+
+    `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    h = _fast.flam_bitwise_left_shift_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_right_shift(input, other):
+    """`input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
+
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
+    as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    h = _fast.flam_bitwise_right_shift(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_right_shift_(input, other):
+    """In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
+
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
+    as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    h = _fast.flam_bitwise_right_shift_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_right_shift_out(input, other, out):
+    """`flam_bitwise_right_shift` into an existing tensor.
+
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
+    as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    h = _fast.flam_bitwise_right_shift_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def eq(input, other):
+    """Whether `input` is equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_eq(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def eq_(input, other):
+    """In-place form of `flam_eq`: whether `input` is equal to `other`, elementwise.
+
+    Whether `input` is equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_eq_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def eq_out(input, other, out):
+    """`flam_eq` into an existing tensor.
+
+    Whether `input` is equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_eq_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ne(input, other):
+    """Whether `input` is not equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_ne(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ne_(input, other):
+    """In-place form of `flam_ne`: whether `input` is not equal to `other`, elementwise.
+
+    Whether `input` is not equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_ne_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ne_out(input, other, out):
+    """`flam_ne` into an existing tensor.
+
+    Whether `input` is not equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_ne_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lt(input, other):
+    """Whether `input` is less than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_lt(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lt_(input, other):
+    """In-place form of `flam_lt`: whether `input` is less than `other`, elementwise.
+
+    Whether `input` is less than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_lt_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lt_out(input, other, out):
+    """`flam_lt` into an existing tensor.
+
+    Whether `input` is less than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_lt_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def le(input, other):
+    """Whether `input` is less than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_le(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def le_(input, other):
+    """In-place form of `flam_le`: whether `input` is less than or equal to `other`, elementwise.
+
+    Whether `input` is less than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_le_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def le_out(input, other, out):
+    """`flam_le` into an existing tensor.
+
+    Whether `input` is less than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_le_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gt(input, other):
+    """Whether `input` is greater than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_gt(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gt_(input, other):
+    """In-place form of `flam_gt`: whether `input` is greater than `other`, elementwise.
+
+    Whether `input` is greater than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_gt_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gt_out(input, other, out):
+    """`flam_gt` into an existing tensor.
+
+    Whether `input` is greater than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_gt_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ge(input, other):
+    """Whether `input` is greater than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_ge(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ge_(input, other):
+    """In-place form of `flam_ge`: whether `input` is greater than or equal to `other`, elementwise.
+
+    Whether `input` is greater than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_ge_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ge_out(input, other, out):
+    """`flam_ge` into an existing tensor.
+
+    Whether `input` is greater than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_ge_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Whether `|input - other| <= atol + rtol * |other|`, elementwise; equal infinities are close.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; dtype of `input`.
+    - `rtol`: relative tolerance, at least 0; default 1e-5.
+    - `atol`: absolute tolerance, at least 0; default 1e-8.
+    - `equal_nan`: whether two NaN count as close; default false.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    """
+    h = _fast.flam_isclose(input._h, other._h, rtol, atol, equal_nan)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Whether all elements are close in the sense of `flam_isclose`.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; dtype of `input`.
+    - `rtol`: relative tolerance, at least 0; default 1e-5.
+    - `atol`: absolute tolerance, at least 0; default 1e-8.
+    - `equal_nan`: whether two NaN count as close; default false.
+    - `out_close`: the answer.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    """
+    _o0 = _out_cell["flam_bool *"]()
+    h = _blocking.flam_allclose(input._h, other._h, rtol, atol, equal_nan, _o0)
+    if h:
+        _raise()
+    return _bool(_o0[0])
+
+
+def equal(input, other):
+    """Whether two tensors have the same shape and elements; NaN equals nothing.
+
+    - `input`: any shape and dtype.
+    - `other`: any shape and dtype.
+    - `out_equal`: the answer; false where shapes differ.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    _o0 = _out_cell["flam_bool *"]()
+    h = _blocking.flam_equal(input._h, other._h, _o0)
+    if h:
+        _raise()
+    return _bool(_o0[0])
 
 
 def scalar_f64(value):
@@ -1480,6 +3068,154 @@ def index_add_out(input, dim, index, source, alpha=1, out=None):
     - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
     """
     h = _fast.flam_index_add_out(input._h, dim, index._h, source._h, alpha, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mse_loss(input, target, reduction='mean'):
+    """Squared error, `(input - target)^2`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_mse_loss(input._h, target._h, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def l1_loss(input, target, reduction='mean'):
+    """Absolute error, `|input - target|`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_l1_loss(input._h, target._h, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def smooth_l1_loss(input, target, reduction='mean', beta=1):
+    """`d^2 / (2 beta)` where `d = |input - target|` is below `beta`, else `d - beta / 2`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - `beta`: where the quadratic part ends, at least 0; default 1.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` for a negative `beta`.
+    - source: Girshick, 2015, arXiv 1504.08083.
+    """
+    h = _fast.flam_smooth_l1_loss(input._h, target._h, _E_flam_reduction[reduction], beta)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def huber_loss(input, target, reduction='mean', delta=1):
+    """`d^2 / 2` where `d = |input - target|` is at most `delta`, else `delta * (d - delta / 2)`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - `delta`: where the quadratic part ends, above 0; default 1.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` where `delta` is not above 0.
+    - source: Huber, 1964, Annals of Mathematical Statistics 35.
+    """
+    h = _fast.flam_huber_loss(input._h, target._h, _E_flam_reduction[reduction], delta)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0):
+    """Cross entropy between the softmax of `input` over classes and `target`.
+
+    - `input`: [C], [N, C] or [N, C, d1, ...]: unnormalised logits; floating point.
+    - `target`: class indices, int64 or u8, shape of `input` without C; or probabilities, shape and dtype of `input`.
+    - `weight`: [C], factor of each class, or none; default none.
+    - `ignore_index`: targets of this value count for nothing; default -100.
+    - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
+    - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1]; default 0.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for `label_smoothing` outside [0, 1].
+    """
+    h = _fast.flam_cross_entropy(input._h, target._h, _NULL if weight is None else weight._h, ignore_index, _E_flam_reduction[reduction], label_smoothing)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean'):
+    """Negative log likelihood, `-weight[t] * input[t]` for target class t.
+
+    - `input`: [C], [N, C] or [N, C, d1, ...]: log-probabilities; floating point.
+    - `target`: class indices, int64 or u8, shape of `input` without C.
+    - `weight`: [C], factor of each class, or none; default none.
+    - `ignore_index`: targets of this value count for nothing; default -100.
+    - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu.
+    """
+    h = _fast.flam_nll_loss(input._h, target._h, _NULL if weight is None else weight._h, ignore_index, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def binary_cross_entropy(input, target, weight=None, reduction='mean'):
+    """`-(t log p + (1 - t) log(1 - p))`, logarithms limited to -100.
+
+    - `input`: probabilities in [0, 1]; any shape; floating point.
+    - `target`: shape and dtype of `input`.
+    - `weight`: factor that broadcasts with `input`, or none; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_binary_cross_entropy(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, reduction='mean', pos_weight=None):
+    """Binary cross entropy of the sigmoid of `input`, computed without overflow.
+
+    - `input`: logits; any shape; floating point.
+    - `target`: shape of `input`.
+    - `weight`: factor that broadcasts with `input`, or none; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - `pos_weight`: factor of the positive term that broadcasts with `input`, or none; default none.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_binary_cross_entropy_with_logits(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction], _NULL if pos_weight is None else pos_weight._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def kl_div(input, target, reduction='mean', log_target=False):
+    """Kullback-Leibler divergence, `t * (log t - input)`, 0 where `t` is 0.
+
+    - `input`: log-probabilities; any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s: probabilities, or their logarithms.
+    - `reduction`: none, mean, sum, or sum over the first size (batchmean); default mean.
+    - `log_target`: whether `target` holds logarithms; default false.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_kl_div(input._h, target._h, _E_flam_reduction[reduction], log_target)
     if not h:
         return _none()
     return _wrap(h)
@@ -2319,6 +4055,1469 @@ def module_numel(module):
     return _fast.flam_module_numel(module._h)
 
 
+def abs(input):
+    """Absolute value elementwise; its slope at 0 is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_abs(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def abs_(input):
+    """In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
+
+    Absolute value elementwise; its slope at 0 is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_abs_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def abs_out(input, out):
+    """`flam_abs` into an existing tensor.
+
+    Absolute value elementwise; its slope at 0 is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_abs_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def neg(input):
+    """Negation elementwise; unsigned integers wrap around.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_neg(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def neg_(input):
+    """In-place form of `flam_neg`: negation elementwise; unsigned integers wrap around.
+
+    Negation elementwise; unsigned integers wrap around.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_neg_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def neg_out(input, out):
+    """`flam_neg` into an existing tensor.
+
+    Negation elementwise; unsigned integers wrap around.
+
+    - `input`: any shape; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_neg_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def positive(input):
+    """The tensor itself, as unary plus.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_positive(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sign(input):
+    """-1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape and dtype of `input`.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_sign(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sign_(input):
+    """In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
+
+    -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_sign_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sign_out(input, out):
+    """`flam_sign` into an existing tensor.
+
+    -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_sign_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def exp(input):
+    """`e^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_exp(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def exp_(input):
+    """In-place form of `flam_exp`: `e^x` elementwise.
+
+    `e^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_exp_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def exp_out(input, out):
+    """`flam_exp` into an existing tensor.
+
+    `e^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_exp_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def exp2(input):
+    """`2^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_exp2(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def exp2_(input):
+    """In-place form of `flam_exp2`: `2^x` elementwise.
+
+    `2^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_exp2_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def exp2_out(input, out):
+    """`flam_exp2` into an existing tensor.
+
+    `2^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_exp2_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def expm1(input):
+    """`e^x - 1` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_expm1(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def expm1_(input):
+    """In-place form of `flam_expm1`: `e^x - 1` elementwise, exact for small `x`.
+
+    `e^x - 1` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_expm1_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def expm1_out(input, out):
+    """`flam_expm1` into an existing tensor.
+
+    `e^x - 1` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_expm1_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log(input):
+    """Natural logarithm elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log_(input):
+    """In-place form of `flam_log`: natural logarithm elementwise; -inf at 0, NaN below.
+
+    Natural logarithm elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log_out(input, out):
+    """`flam_log` into an existing tensor.
+
+    Natural logarithm elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log2(input):
+    """Logarithm to base 2 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log2(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log2_(input):
+    """In-place form of `flam_log2`: logarithm to base 2 elementwise; -inf at 0, NaN below.
+
+    Logarithm to base 2 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log2_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log2_out(input, out):
+    """`flam_log2` into an existing tensor.
+
+    Logarithm to base 2 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log2_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log10(input):
+    """Logarithm to base 10 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log10(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log10_(input):
+    """In-place form of `flam_log10`: logarithm to base 10 elementwise; -inf at 0, NaN below.
+
+    Logarithm to base 10 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log10_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log10_out(input, out):
+    """`flam_log10` into an existing tensor.
+
+    Logarithm to base 10 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log10_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log1p(input):
+    """`log(1 + x)` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log1p(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log1p_(input):
+    """In-place form of `flam_log1p`: `log(1 + x)` elementwise, exact for small `x`.
+
+    `log(1 + x)` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log1p_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def log1p_out(input, out):
+    """`flam_log1p` into an existing tensor.
+
+    `log(1 + x)` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_log1p_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sqrt(input):
+    """Square root elementwise; NaN below 0.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sqrt(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sqrt_(input):
+    """In-place form of `flam_sqrt`: square root elementwise; NaN below 0.
+
+    Square root elementwise; NaN below 0.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sqrt_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sqrt_out(input, out):
+    """`flam_sqrt` into an existing tensor.
+
+    Square root elementwise; NaN below 0.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sqrt_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rsqrt(input):
+    """`1 / sqrt(x)` elementwise; inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_rsqrt(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rsqrt_(input):
+    """In-place form of `flam_rsqrt`: `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+
+    `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_rsqrt_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rsqrt_out(input, out):
+    """`flam_rsqrt` into an existing tensor.
+
+    `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_rsqrt_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def square(input):
+    """`x * x` elementwise.
+
+    - `input`: any shape and dtype.
+    - returns: shape and dtype of `input`; int64 for bool.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    """
+    h = _fast.flam_square(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def square_(input):
+    """In-place form of `flam_square`: `x * x` elementwise.
+
+    `x * x` elementwise.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    """
+    h = _fast.flam_square_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def square_out(input, out):
+    """`flam_square` into an existing tensor.
+
+    `x * x` elementwise.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    """
+    h = _fast.flam_square_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def reciprocal(input):
+    """`1 / x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_reciprocal(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def reciprocal_(input):
+    """In-place form of `flam_reciprocal`: `1 / x` elementwise.
+
+    `1 / x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_reciprocal_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def reciprocal_out(input, out):
+    """`flam_reciprocal` into an existing tensor.
+
+    `1 / x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_reciprocal_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sin(input):
+    """Sine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sin(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sin_(input):
+    """In-place form of `flam_sin`: sine elementwise, of radians.
+
+    Sine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sin_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sin_out(input, out):
+    """`flam_sin` into an existing tensor.
+
+    Sine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sin_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cos(input):
+    """Cosine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_cos(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cos_(input):
+    """In-place form of `flam_cos`: cosine elementwise, of radians.
+
+    Cosine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_cos_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cos_out(input, out):
+    """`flam_cos` into an existing tensor.
+
+    Cosine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_cos_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tan(input):
+    """Tangent elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_tan(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tan_(input):
+    """In-place form of `flam_tan`: tangent elementwise, of radians.
+
+    Tangent elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_tan_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tan_out(input, out):
+    """`flam_tan` into an existing tensor.
+
+    Tangent elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_tan_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def asin(input):
+    """Arc sine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_asin(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def asin_(input):
+    """In-place form of `flam_asin`: arc sine elementwise, in radians.
+
+    Arc sine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_asin_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def asin_out(input, out):
+    """`flam_asin` into an existing tensor.
+
+    Arc sine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_asin_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def acos(input):
+    """Arc cosine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_acos(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def acos_(input):
+    """In-place form of `flam_acos`: arc cosine elementwise, in radians.
+
+    Arc cosine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_acos_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def acos_out(input, out):
+    """`flam_acos` into an existing tensor.
+
+    Arc cosine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_acos_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atan(input):
+    """Arc tangent elementwise, in radians. In (-pi/2, pi/2).
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_atan(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atan_(input):
+    """In-place form of `flam_atan`: arc tangent elementwise, in radians.
+
+    Arc tangent elementwise, in radians. In (-pi/2, pi/2).
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_atan_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atan_out(input, out):
+    """`flam_atan` into an existing tensor.
+
+    Arc tangent elementwise, in radians. In (-pi/2, pi/2).
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_atan_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sinh(input):
+    """Hyperbolic sine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sinh(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sinh_(input):
+    """In-place form of `flam_sinh`: hyperbolic sine elementwise.
+
+    Hyperbolic sine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sinh_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sinh_out(input, out):
+    """`flam_sinh` into an existing tensor.
+
+    Hyperbolic sine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sinh_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cosh(input):
+    """Hyperbolic cosine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_cosh(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cosh_(input):
+    """In-place form of `flam_cosh`: hyperbolic cosine elementwise.
+
+    Hyperbolic cosine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_cosh_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cosh_out(input, out):
+    """`flam_cosh` into an existing tensor.
+
+    Hyperbolic cosine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_cosh_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tanh(input):
+    """Hyperbolic tangent elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_tanh(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tanh_(input):
+    """In-place form of `flam_tanh`: hyperbolic tangent elementwise.
+
+    Hyperbolic tangent elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_tanh_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tanh_out(input, out):
+    """`flam_tanh` into an existing tensor.
+
+    Hyperbolic tangent elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_tanh_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sigmoid(input):
+    """Logistic function, `1 / (1 + e^-x)` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sigmoid(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sigmoid_(input):
+    """In-place form of `flam_sigmoid`: logistic function, `1 / (1 + e^-x)` elementwise.
+
+    Logistic function, `1 / (1 + e^-x)` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sigmoid_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sigmoid_out(input, out):
+    """`flam_sigmoid` into an existing tensor.
+
+    Logistic function, `1 / (1 + e^-x)` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_sigmoid_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erf(input):
+    """Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_erf(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erf_(input):
+    """In-place form of `flam_erf`: error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+
+    Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_erf_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erf_out(input, out):
+    """`flam_erf` into an existing tensor.
+
+    Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_erf_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def floor(input):
+    """Greatest integer not above each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_floor(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def floor_(input):
+    """In-place form of `flam_floor`: greatest integer not above each element; integers stay as they are.
+
+    Greatest integer not above each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_floor_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def floor_out(input, out):
+    """`flam_floor` into an existing tensor.
+
+    Greatest integer not above each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_floor_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ceil(input):
+    """Least integer not below each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_ceil(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ceil_(input):
+    """In-place form of `flam_ceil`: least integer not below each element; integers stay as they are.
+
+    Least integer not below each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_ceil_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ceil_out(input, out):
+    """`flam_ceil` into an existing tensor.
+
+    Least integer not below each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_ceil_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def trunc(input):
+    """Integer part of each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_trunc(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def trunc_(input):
+    """In-place form of `flam_trunc`: integer part of each element; integers stay as they are.
+
+    Integer part of each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_trunc_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def trunc_out(input, out):
+    """`flam_trunc` into an existing tensor.
+
+    Integer part of each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    h = _fast.flam_trunc_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def round(input, decimals=0):
+    """Nearest value with a number of decimals, halves to even. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
+    - `decimals`: decimals to keep; negative ones round before the point; default 0.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    """
+    h = _fast.flam_round(input._h, decimals)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def round_(input, decimals=0):
+    """In-place form of `flam_round`: nearest value with a number of decimals, halves to even.
+
+    Nearest value with a number of decimals, halves to even. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
+    - `decimals`: decimals to keep; negative ones round before the point; default 0.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    """
+    h = _fast.flam_round_(input._h, decimals)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def round_out(input, decimals=0, out=None):
+    """`flam_round` into an existing tensor.
+
+    Nearest value with a number of decimals, halves to even. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
+    - `decimals`: decimals to keep; negative ones round before the point; default 0.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    """
+    h = _fast.flam_round_out(input._h, decimals, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def frac(input):
+    """`x - trunc(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_frac(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def frac_(input):
+    """In-place form of `flam_frac`: `x - trunc(x)` elementwise.
+
+    `x - trunc(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_frac_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def frac_out(input, out):
+    """`flam_frac` into an existing tensor.
+
+    `x - trunc(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_frac_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isnan(input):
+    """Whether each element is NaN.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_isnan(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isinf(input):
+    """Whether each element is infinite.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_isinf(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isfinite(input):
+    """Whether each element is neither infinite nor NaN.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_isfinite(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_not(input):
+    """Whether each element is 0.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_logical_not(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_not_(input):
+    """In-place form of `flam_logical_not`: whether each element is 0.
+
+    Whether each element is 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_logical_not_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logical_not_out(input, out):
+    """`flam_logical_not` into an existing tensor.
+
+    Whether each element is 0.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none beyond those of every operation.
+    """
+    h = _fast.flam_logical_not_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_not(input):
+    """Bits of each element inverted; of bool the negation.
+
+    - `input`: any shape; bool or integral.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    """
+    h = _fast.flam_bitwise_not(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_not_(input):
+    """In-place form of `flam_bitwise_not`: bits of each element inverted; of bool the negation.
+
+    Bits of each element inverted; of bool the negation.
+
+    - `input`: any shape; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    """
+    h = _fast.flam_bitwise_not_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bitwise_not_out(input, out):
+    """`flam_bitwise_not` into an existing tensor.
+
+    Bits of each element inverted; of bool the negation.
+
+    - `input`: any shape; bool or integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    """
+    h = _fast.flam_bitwise_not_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def sum(input, dim=None, keepdim=False, dtype=None):
     """Sum of elements. Floating sums are within 1 ULP where all terms have one sign.
 
@@ -2358,8 +5557,81 @@ def sum_out(input, dim=None, keepdim=False, dtype=None, out=None):
     return _wrap(h)
 
 
+def nansum(input, dim=None, keepdim=False, dtype=None):
+    """Sum of elements, NaN counted as 0.
+
+    - `input`: any shape and dtype; bool and integers are summed in int64.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_nansum(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mean(input, dim=None, keepdim=False, dtype=None):
+    """Mean of elements; NaN of none.
+
+    - `input`: any shape; floating point, or any dtype with `dtype` given.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_mean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def mean_out(input, dim=None, keepdim=False, dtype=None, out=None):
+    """`flam_mean` into an existing tensor.
+
+    Mean of elements; NaN of none.
+
+    - `input`: any shape; floating point, or any dtype with `dtype` given.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_mean_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def prod(input, dim=None, keepdim=False, dtype=None):
+    """Product of elements; 1 of none.
+
+    - `input`: any shape and dtype; bool and integers are multiplied in int64.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    h = _fast.flam_prod(input._h, _NULL if dim is None else dim, keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def max(input):
-    """Greatest element of a tensor.
+    """Greatest element of a tensor; equals share the gradient.
 
     - `input`: any shape but empty; any dtype. NaN wins.
     - returns: 0-d, dtype of `input`.
@@ -2380,7 +5652,7 @@ def max_dim(input, dim, keepdim=False):
     - `out_values`: the greatest elements, dtype of `input`.
     - `out_indices`: their positions along `dim`, int64.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE` where `dim` has size 0.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -2388,6 +5660,479 @@ def max_dim(input, dim, keepdim=False):
     if h:
         _raise()
     return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def min(input):
+    """Least element of a tensor; equals share the gradient.
+
+    - `input`: any shape but empty; any dtype. NaN wins.
+    - returns: 0-d, dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+    """
+    h = _fast.flam_min(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def min_dim(input, dim, keepdim=False):
+    """Least elements along a dimension and where they are. NaN wins; of equals, the first.
+
+    - `input`: any dtype; its size along `dim` is not 0.
+    - `dim`: the dimension to reduce.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the least elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_min_dim(input._h, dim, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def amax(input, dim=None, keepdim=False):
+    """Greatest elements over dimensions; equals share the gradient. NaN wins.
+
+    - `input`: any dtype; the reduced dimensions are not empty.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_amax(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def amax_out(input, dim=None, keepdim=False, out=None):
+    """`flam_amax` into an existing tensor.
+
+    Greatest elements over dimensions; equals share the gradient. NaN wins.
+
+    - `input`: any dtype; the reduced dimensions are not empty.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_amax_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def amin(input, dim=None, keepdim=False):
+    """Least elements over dimensions; equals share the gradient. NaN wins.
+
+    - `input`: any dtype; the reduced dimensions are not empty.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_amin(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def amin_out(input, dim=None, keepdim=False, out=None):
+    """`flam_amin` into an existing tensor.
+
+    Least elements over dimensions; equals share the gradient. NaN wins.
+
+    - `input`: any dtype; the reduced dimensions are not empty.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_amin_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def argmax(input, dim=None, keepdim=False):
+    """Position of the greatest element; of equals, the first. NaN wins.
+
+    - `input`: any dtype but bool; the reduced dimension is not empty.
+    - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, int64.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    """
+    h = _fast.flam_argmax(input._h, _NULL if dim is None else dim, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def argmax_out(input, dim=None, keepdim=False, out=None):
+    """`flam_argmax` into an existing tensor.
+
+    Position of the greatest element; of equals, the first. NaN wins.
+
+    - `input`: any dtype but bool; the reduced dimension is not empty.
+    - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    """
+    h = _fast.flam_argmax_out(input._h, _NULL if dim is None else dim, keepdim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def argmin(input, dim=None, keepdim=False):
+    """Position of the least element; of equals, the first. NaN wins.
+
+    - `input`: any dtype but bool; the reduced dimension is not empty.
+    - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, int64.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    """
+    h = _fast.flam_argmin(input._h, _NULL if dim is None else dim, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def argmin_out(input, dim=None, keepdim=False, out=None):
+    """`flam_argmin` into an existing tensor.
+
+    Position of the least element; of equals, the first. NaN wins.
+
+    - `input`: any dtype but bool; the reduced dimension is not empty.
+    - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    """
+    h = _fast.flam_argmin_out(input._h, _NULL if dim is None else dim, keepdim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def any(input, dim=None, keepdim=False):
+    """Whether any element is not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_any(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def any_out(input, dim=None, keepdim=False, out=None):
+    """`flam_any` into an existing tensor.
+
+    Whether any element is not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_any_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def all(input, dim=None, keepdim=False):
+    """Whether all elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_all(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def all_out(input, dim=None, keepdim=False, out=None):
+    """`flam_all` into an existing tensor.
+
+    Whether all elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_all_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def var(input, dim=None, correction=1, keepdim=False):
+    """Variance of elements, `sum((x - mean)^2) / (n - correction)`.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_var(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def var_unbiased(input, dim, unbiased, keepdim=False):
+    """Variance of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_var_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def std(input, dim=None, correction=1, keepdim=False):
+    """Standard deviation of elements, `sum((x - mean)^2) / (n - correction)`, rooted.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_std(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def std_unbiased(input, dim, unbiased, keepdim=False):
+    """Standard deviation of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_std_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def norm(input, p=2, dim=None, keepdim=False, dtype=None):
+    """Vector norm, `(sum |x|^p)^(1/p)`; `p` inf is the greatest magnitude, -inf the least, 0 counts elements that are not 0.
+
+    Vector norm, `(sum |x|^p)^(1/p)`; `p` inf is the greatest magnitude, -inf the least, 0 counts
+    elements that are not 0.
+
+    - `input`: any shape; floating point.
+    - `p`: order of the norm; default 2.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_norm(input._h, p, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logsumexp(input, dim, keepdim=False):
+    """Logarithm of the sum of exponentials, computed without overflow.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_logsumexp(input._h, dim, _len(dim), keepdim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def count_nonzero(input, dim=None):
+    """Number of elements that are not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - returns: `input`'s shape without the reduced dimensions, int64.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_count_nonzero(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumsum(input, dim, dtype=None):
+    """Running sums along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: shape of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    h = _fast.flam_cumsum(input._h, dim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumsum_(input, dim, dtype=None):
+    """In-place form of `flam_cumsum`: running sums along a dimension.
+
+    Running sums along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    h = _fast.flam_cumsum_(input._h, dim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumsum_out(input, dim, dtype=None, out=None):
+    """`flam_cumsum` into an existing tensor.
+
+    Running sums along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    h = _fast.flam_cumsum_out(input._h, dim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumprod(input, dim, dtype=None):
+    """Running products along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: shape of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    h = _fast.flam_cumprod(input._h, dim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumprod_(input, dim, dtype=None):
+    """In-place form of `flam_cumprod`: running products along a dimension.
+
+    Running products along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    h = _fast.flam_cumprod_(input._h, dim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumprod_out(input, dim, dtype=None, out=None):
+    """`flam_cumprod` into an existing tensor.
+
+    Running products along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    h = _fast.flam_cumprod_out(input._h, dim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def view(input, size):
@@ -3529,3 +7274,368 @@ def get_default_device():
     - returns: the cpu unless set.
     """
     return _device(_fast.flam_get_default_device())
+
+
+def where(condition, input, other):
+    """Elements of `input` where `condition` holds, else of `other`.
+
+    - `condition`: any shape; bool.
+    - `input`: shape that broadcasts with the others'; any dtype.
+    - `other`: shape that broadcasts with the others'; any dtype.
+    - returns: the broadcast shape, the promoted dtype of `input` and `other`.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_where(condition._h, input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def where_out(condition, input, other, out):
+    """`flam_where` into an existing tensor.
+
+    Elements of `input` where `condition` holds, else of `other`.
+
+    - `condition`: any shape; bool.
+    - `input`: shape that broadcasts with the others'; any dtype.
+    - `other`: shape that broadcasts with the others'; any dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_where_out(condition._h, input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp(input, min=None, max=None):
+    """Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: lower bound that broadcasts with `input`, or none; default none.
+    - `max`: upper bound that broadcasts with `input`, or none; default none.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_(input, min=None, max=None):
+    """In-place form of `flam_clamp`: elements limited to a range; where `min` exceeds `max` the result is `max`.
+
+    Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: lower bound that broadcasts with `input`, or none; default none.
+    - `max`: upper bound that broadcasts with `input`, or none; default none.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_out(input, min=None, max=None, out=None):
+    """`flam_clamp` into an existing tensor.
+
+    Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: lower bound that broadcasts with `input`, or none; default none.
+    - `max`: upper bound that broadcasts with `input`, or none; default none.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_out(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_min(input, min):
+    """Elements not below a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: bound that broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_min(input._h, min._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_min_(input, min):
+    """In-place form of `flam_clamp_min`: elements not below a bound.
+
+    Elements not below a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: bound that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_min_(input._h, min._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_min_out(input, min, out):
+    """`flam_clamp_min` into an existing tensor.
+
+    Elements not below a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: bound that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_min_out(input._h, min._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_max(input, max):
+    """Elements not above a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `max`: bound that broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_max(input._h, max._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_max_(input, max):
+    """In-place form of `flam_clamp_max`: elements not above a bound.
+
+    Elements not above a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `max`: bound that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_max_(input._h, max._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def clamp_max_out(input, max, out):
+    """`flam_clamp_max` into an existing tensor.
+
+    Elements not above a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `max`: bound that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_clamp_max_out(input._h, max._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def masked_fill(input, mask, value):
+    """`input` with `value` wherever `mask` holds.
+
+    - `input`: any shape and dtype.
+    - `mask`: shape that broadcasts with `input`'s; bool.
+    - `value`: number or 0-d tensor, converted to `input`'s dtype.
+    - returns: the broadcast shape, dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_masked_fill(input._h, mask._h, value._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def masked_fill_(input, mask, value):
+    """In-place form of `flam_masked_fill`: `input` with `value` wherever `mask` holds.
+
+    `input` with `value` wherever `mask` holds.
+
+    - `input`: any shape and dtype.
+    - `mask`: shape that broadcasts with `input`'s; bool.
+    - `value`: number or 0-d tensor, converted to `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_masked_fill_(input._h, mask._h, value._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lerp(input, end, weight):
+    """Linear interpolation, `input + weight * (end - input)` elementwise.
+
+    - `input`: value at weight 0; floating point.
+    - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
+    - `weight`: number or tensor that broadcasts.
+    - returns: the broadcast shape, dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_lerp(input._h, end._h, weight._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lerp_(input, end, weight):
+    """In-place form of `flam_lerp`: linear interpolation, `input + weight * (end - input)` elementwise.
+
+    Linear interpolation, `input + weight * (end - input)` elementwise.
+
+    - `input`: value at weight 0; floating point.
+    - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
+    - `weight`: number or tensor that broadcasts.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_lerp_(input._h, end._h, weight._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lerp_out(input, end, weight, out):
+    """`flam_lerp` into an existing tensor.
+
+    Linear interpolation, `input + weight * (end - input)` elementwise.
+
+    - `input`: value at weight 0; floating point.
+    - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
+    - `weight`: number or tensor that broadcasts.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_lerp_out(input._h, end._h, weight._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addcmul(input, tensor1, tensor2, value=1):
+    """`input + value * tensor1 * tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    """
+    h = _fast.flam_addcmul(input._h, tensor1._h, tensor2._h, value)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addcmul_(input, tensor1, tensor2, value=1):
+    """In-place form of `flam_addcmul`: `input + value * tensor1 * tensor2` elementwise.
+
+    `input + value * tensor1 * tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    """
+    h = _fast.flam_addcmul_(input._h, tensor1._h, tensor2._h, value)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addcmul_out(input, tensor1, tensor2, value=1, out=None):
+    """`flam_addcmul` into an existing tensor.
+
+    `input + value * tensor1 * tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    """
+    h = _fast.flam_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addcdiv(input, tensor1, tensor2, value=1):
+    """`input + value * tensor1 / tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    """
+    h = _fast.flam_addcdiv(input._h, tensor1._h, tensor2._h, value)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addcdiv_(input, tensor1, tensor2, value=1):
+    """In-place form of `flam_addcdiv`: `input + value * tensor1 / tensor2` elementwise.
+
+    `input + value * tensor1 / tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    """
+    h = _fast.flam_addcdiv_(input._h, tensor1._h, tensor2._h, value)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addcdiv_out(input, tensor1, tensor2, value=1, out=None):
+    """`flam_addcdiv` into an existing tensor.
+
+    `input + value * tensor1 / tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    """
+    h = _fast.flam_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)

@@ -19,10 +19,12 @@ def _wrap(h):
 _E_flam_status = {'ok': 0, 'error_invalid_argument': 1, 'error_shape': 2, 'error_dtype': 3, 'error_device_mismatch': 4, 'error_index': 5, 'error_out_of_device_memory': 6, 'error_out_of_host_memory': 7, 'error_no_gpu': 8, 'error_driver_too_old': 9, 'error_no_kernel_image': 10, 'error_library_missing': 11, 'error_library_version': 12, 'error_abi_version': 13, 'error_device_lost': 14, 'error_collective_timeout': 15, 'error_non_finite': 16, 'error_graph_capture': 17, 'error_io': 18, 'error_callback': 19, 'error_unsupported': 20, 'error_internal': 21, 'error_autograd': 22, 'error_scope': 23}
 _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64': 5, 'i32': 6, 'i16': 7, 'i8': 8, 'u8': 9, 'bool': 10}
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
-_E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3}
+_E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
+_E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 _R_max_dim = _result("max", ('values', 'indices'))
+_R_min_dim = _result("min", ('values', 'indices'))
 
 
 _S_relu = (("input", "tensor", None, ""),)
@@ -83,6 +85,870 @@ def _relu_(input):
 
 
 _relu_.__name__ = _relu_.__qualname__ = "relu_"
+
+_S_leaky_relu = (("input", "tensor", None, ""), ("negative_slope", "double", None, "o"),)
+
+
+def _leaky_relu(input, negative_slope=0.01):
+    """`x` above 0, else `negative_slope * x`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `negative_slope`: factor below 0; default 0.01.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_leaky_relu(input._h, negative_slope)
+    except _RETRY:
+        h = _slow(_fast.flam_leaky_relu, "leaky_relu", _S_leaky_relu, (input, negative_slope))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_leaky_relu.__name__ = _leaky_relu.__qualname__ = "leaky_relu"
+
+def _F_leaky_relu(input, negative_slope=0.01, inplace=False):
+    """`x` above 0, else `negative_slope * x`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `negative_slope`: factor below 0; default 0.01.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    return _leaky_relu_(input, negative_slope) if inplace else _leaky_relu(input, negative_slope)
+
+
+_F_leaky_relu.__name__ = _F_leaky_relu.__qualname__ = "leaky_relu"
+
+_S_leaky_relu_ = (("input", "tensor", None, ""), ("negative_slope", "double", None, "o"),)
+
+
+def _leaky_relu_(input, negative_slope=0.01):
+    """In-place form of `flam_leaky_relu`: `x` above 0, else `negative_slope * x`, elementwise.
+
+    `x` above 0, else `negative_slope * x`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `negative_slope`: factor below 0; default 0.01.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_leaky_relu_(input._h, negative_slope)
+    except _RETRY:
+        h = _slow(_fast.flam_leaky_relu_, "leaky_relu_", _S_leaky_relu_, (input, negative_slope))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_leaky_relu_.__name__ = _leaky_relu_.__qualname__ = "leaky_relu_"
+
+_S_elu = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
+
+
+def _elu(input, alpha=1):
+    """Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `alpha`: value that the negative side tends to; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Clevert et al., 2015, arXiv 1511.07289.
+    """
+    try:
+        h = _fast.flam_elu(input._h, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_elu, "elu", _S_elu, (input, alpha))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_elu.__name__ = _elu.__qualname__ = "elu"
+
+def _F_elu(input, alpha=1, inplace=False):
+    """Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `alpha`: value that the negative side tends to; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Clevert et al., 2015, arXiv 1511.07289.
+    """
+    return _elu_(input, alpha) if inplace else _elu(input, alpha)
+
+
+_F_elu.__name__ = _F_elu.__qualname__ = "elu"
+
+_S_elu_ = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
+
+
+def _elu_(input, alpha=1):
+    """In-place form of `flam_elu`: exponential linear unit:
+
+    Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
+
+    - `input`: any shape; floating point.
+    - `alpha`: value that the negative side tends to; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Clevert et al., 2015, arXiv 1511.07289.
+    """
+    try:
+        h = _fast.flam_elu_(input._h, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_elu_, "elu_", _S_elu_, (input, alpha))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_elu_.__name__ = _elu_.__qualname__ = "elu_"
+
+_S_selu = (("input", "tensor", None, ""),)
+
+
+def _selu(input):
+    """Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    try:
+        h = _fast.flam_selu(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_selu, "selu", _S_selu, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_selu.__name__ = _selu.__qualname__ = "selu"
+
+def _F_selu(input, inplace=False):
+    """Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    return _selu_(input) if inplace else _selu(input)
+
+
+_F_selu.__name__ = _F_selu.__qualname__ = "selu"
+
+_S_selu_ = (("input", "tensor", None, ""),)
+
+
+def _selu_(input):
+    """In-place form of `flam_selu`: scaled exponential linear unit:
+
+    Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Klambauer et al., 2017, arXiv 1706.02515.
+    """
+    try:
+        h = _fast.flam_selu_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_selu_, "selu_", _S_selu_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_selu_.__name__ = _selu_.__qualname__ = "selu_"
+
+_S_celu = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
+
+
+def _celu(input, alpha=1):
+    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
+    1))`.
+
+    - `input`: any shape; floating point.
+    - `alpha`: scale of the negative side, not 0; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - source: Barron, 2017, arXiv 1704.07483.
+    """
+    try:
+        h = _fast.flam_celu(input._h, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_celu, "celu", _S_celu, (input, alpha))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_celu.__name__ = _celu.__qualname__ = "celu"
+
+def _F_celu(input, alpha=1, inplace=False):
+    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
+    1))`.
+
+    - `input`: any shape; floating point.
+    - `alpha`: scale of the negative side, not 0; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - source: Barron, 2017, arXiv 1704.07483.
+    """
+    return _celu_(input, alpha) if inplace else _celu(input, alpha)
+
+
+_F_celu.__name__ = _F_celu.__qualname__ = "celu"
+
+_S_celu_ = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
+
+
+def _celu_(input, alpha=1):
+    """In-place form of `flam_celu`: continuously differentiable exponential linear unit:
+
+    Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
+    1))`.
+
+    - `input`: any shape; floating point.
+    - `alpha`: scale of the negative side, not 0; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - source: Barron, 2017, arXiv 1704.07483.
+    """
+    try:
+        h = _fast.flam_celu_(input._h, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_celu_, "celu_", _S_celu_, (input, alpha))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_celu_.__name__ = _celu_.__qualname__ = "celu_"
+
+_S_gelu = (("input", "tensor", None, ""), ("approximate", "enum", _E_flam_gelu_form, "o"),)
+
+
+def _gelu(input, approximate='none'):
+    """Gaussian error linear unit, `x * Phi(x)` elementwise, Phi the standard normal distribution.
+
+    - `input`: any shape; floating point.
+    - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`; default exact.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Hendrycks and Gimpel, 2016, arXiv 1606.08415.
+    """
+    try:
+        h = _fast.flam_gelu(input._h, _E_flam_gelu_form[approximate])
+    except _RETRY:
+        h = _slow(_fast.flam_gelu, "gelu", _S_gelu, (input, approximate))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_gelu.__name__ = _gelu.__qualname__ = "gelu"
+
+_S_silu = (("input", "tensor", None, ""),)
+
+
+def _silu(input):
+    """Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Elfwing et al., 2017, arXiv 1702.03118.
+    """
+    try:
+        h = _fast.flam_silu(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_silu, "silu", _S_silu, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_silu.__name__ = _silu.__qualname__ = "silu"
+
+def _F_silu(input, inplace=False):
+    """Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Elfwing et al., 2017, arXiv 1702.03118.
+    """
+    return _silu_(input) if inplace else _silu(input)
+
+
+_F_silu.__name__ = _F_silu.__qualname__ = "silu"
+
+_S_silu_ = (("input", "tensor", None, ""),)
+
+
+def _silu_(input):
+    """In-place form of `flam_silu`: sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+
+    Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Elfwing et al., 2017, arXiv 1702.03118.
+    """
+    try:
+        h = _fast.flam_silu_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_silu_, "silu_", _S_silu_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_silu_.__name__ = _silu_.__qualname__ = "silu_"
+
+_S_mish = (("input", "tensor", None, ""),)
+
+
+def _mish(input):
+    """`x * tanh(softplus(x))` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Misra, 2019, arXiv 1908.08681.
+    """
+    try:
+        h = _fast.flam_mish(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_mish, "mish", _S_mish, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_mish.__name__ = _mish.__qualname__ = "mish"
+
+def _F_mish(input, inplace=False):
+    """`x * tanh(softplus(x))` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Misra, 2019, arXiv 1908.08681.
+    """
+    return _mish_(input) if inplace else _mish(input)
+
+
+_F_mish.__name__ = _F_mish.__qualname__ = "mish"
+
+_S_mish_ = (("input", "tensor", None, ""),)
+
+
+def _mish_(input):
+    """In-place form of `flam_mish`: `x * tanh(softplus(x))` elementwise.
+
+    `x * tanh(softplus(x))` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Misra, 2019, arXiv 1908.08681.
+    """
+    try:
+        h = _fast.flam_mish_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_mish_, "mish_", _S_mish_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_mish_.__name__ = _mish_.__qualname__ = "mish_"
+
+_S_softplus = (("input", "tensor", None, ""), ("beta", "double", None, "o"), ("threshold", "double", None, "o"),)
+
+
+def _softplus(input, beta=1, threshold=20):
+    """`log(1 + e^(beta x)) / beta` elementwise; `x` itself where `beta x` exceeds `threshold`.
+
+    - `input`: any shape; floating point.
+    - `beta`: sharpness, not 0; default 1.
+    - `threshold`: where the linear part begins; default 20.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_softplus(input._h, beta, threshold)
+    except _RETRY:
+        h = _slow(_fast.flam_softplus, "softplus", _S_softplus, (input, beta, threshold))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_softplus.__name__ = _softplus.__qualname__ = "softplus"
+
+_S_relu6 = (("input", "tensor", None, ""),)
+
+
+def _relu6(input):
+    """`min(max(x, 0), 6)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_relu6(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_relu6, "relu6", _S_relu6, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_relu6.__name__ = _relu6.__qualname__ = "relu6"
+
+def _F_relu6(input, inplace=False):
+    """`min(max(x, 0), 6)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    return _relu6_(input) if inplace else _relu6(input)
+
+
+_F_relu6.__name__ = _F_relu6.__qualname__ = "relu6"
+
+_S_relu6_ = (("input", "tensor", None, ""),)
+
+
+def _relu6_(input):
+    """In-place form of `flam_relu6`: `min(max(x, 0), 6)` elementwise.
+
+    `min(max(x, 0), 6)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_relu6_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_relu6_, "relu6_", _S_relu6_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_relu6_.__name__ = _relu6_.__qualname__ = "relu6_"
+
+_S_hardtanh = (("input", "tensor", None, ""), ("min_val", "double", None, "o"), ("max_val", "double", None, "o"),)
+
+
+def _hardtanh(input, min_val=-1, max_val=1):
+    """`x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `min_val`: lower bound; default -1.
+    - `max_val`: upper bound; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    """
+    try:
+        h = _fast.flam_hardtanh(input._h, min_val, max_val)
+    except _RETRY:
+        h = _slow(_fast.flam_hardtanh, "hardtanh", _S_hardtanh, (input, min_val, max_val))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hardtanh.__name__ = _hardtanh.__qualname__ = "hardtanh"
+
+def _F_hardtanh(input, min_val=-1, max_val=1, inplace=False):
+    """`x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `min_val`: lower bound; default -1.
+    - `max_val`: upper bound; default 1.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    """
+    return _hardtanh_(input, min_val, max_val) if inplace else _hardtanh(input, min_val, max_val)
+
+
+_F_hardtanh.__name__ = _F_hardtanh.__qualname__ = "hardtanh"
+
+_S_hardtanh_ = (("input", "tensor", None, ""), ("min_val", "double", None, "o"), ("max_val", "double", None, "o"),)
+
+
+def _hardtanh_(input, min_val=-1, max_val=1):
+    """In-place form of `flam_hardtanh`: `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+
+    `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - `min_val`: lower bound; default -1.
+    - `max_val`: upper bound; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    """
+    try:
+        h = _fast.flam_hardtanh_(input._h, min_val, max_val)
+    except _RETRY:
+        h = _slow(_fast.flam_hardtanh_, "hardtanh_", _S_hardtanh_, (input, min_val, max_val))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_hardtanh_.__name__ = _hardtanh_.__qualname__ = "hardtanh_"
+
+_S_hardsigmoid = (("input", "tensor", None, ""),)
+
+
+def _hardsigmoid(input):
+    """`min(max(x / 6 + 1/2, 0), 1)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_hardsigmoid(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hardsigmoid, "hardsigmoid", _S_hardsigmoid, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hardsigmoid.__name__ = _hardsigmoid.__qualname__ = "hardsigmoid"
+
+def _F_hardsigmoid(input, inplace=False):
+    """`min(max(x / 6 + 1/2, 0), 1)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    return _hardsigmoid_(input) if inplace else _hardsigmoid(input)
+
+
+_F_hardsigmoid.__name__ = _F_hardsigmoid.__qualname__ = "hardsigmoid"
+
+_S_hardsigmoid_ = (("input", "tensor", None, ""),)
+
+
+def _hardsigmoid_(input):
+    """In-place form of `flam_hardsigmoid`: `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+
+    `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_hardsigmoid_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hardsigmoid_, "hardsigmoid_", _S_hardsigmoid_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_hardsigmoid_.__name__ = _hardsigmoid_.__qualname__ = "hardsigmoid_"
+
+_S_hardswish = (("input", "tensor", None, ""),)
+
+
+def _hardswish(input):
+    """`x * min(max(x + 3, 0), 6) / 6` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Howard et al., 2019, arXiv 1905.02244.
+    """
+    try:
+        h = _fast.flam_hardswish(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hardswish, "hardswish", _S_hardswish, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hardswish.__name__ = _hardswish.__qualname__ = "hardswish"
+
+def _F_hardswish(input, inplace=False):
+    """`x * min(max(x + 3, 0), 6) / 6` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Howard et al., 2019, arXiv 1905.02244.
+    """
+    return _hardswish_(input) if inplace else _hardswish(input)
+
+
+_F_hardswish.__name__ = _F_hardswish.__qualname__ = "hardswish"
+
+_S_hardswish_ = (("input", "tensor", None, ""),)
+
+
+def _hardswish_(input):
+    """In-place form of `flam_hardswish`: `x * min(max(x + 3, 0), 6) / 6` elementwise.
+
+    `x * min(max(x + 3, 0), 6) / 6` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - source: Howard et al., 2019, arXiv 1905.02244.
+    """
+    try:
+        h = _fast.flam_hardswish_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hardswish_, "hardswish_", _S_hardswish_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_hardswish_.__name__ = _hardswish_.__qualname__ = "hardswish_"
+
+_S_logsigmoid = (("input", "tensor", None, ""),)
+
+
+def _logsigmoid(input):
+    """`log(sigmoid(x))` elementwise, without overflow.
+
+    - `input`: any shape; floating point.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_logsigmoid(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logsigmoid, "logsigmoid", _S_logsigmoid, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logsigmoid.__name__ = _logsigmoid.__qualname__ = "logsigmoid"
+
+_S_threshold = (("input", "tensor", None, ""), ("threshold", "double", None, ""), ("value", "double", None, ""),)
+
+
+def _threshold(input, threshold, value):
+    """`x` above a threshold, else a constant, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `threshold`: elements not above it are replaced.
+    - `value`: what they are replaced by.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_threshold(input._h, threshold, value)
+    except _RETRY:
+        h = _slow(_fast.flam_threshold, "threshold", _S_threshold, (input, threshold, value))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_threshold.__name__ = _threshold.__qualname__ = "threshold"
+
+def _F_threshold(input, threshold, value, inplace=False):
+    """`x` above a threshold, else a constant, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `threshold`: elements not above it are replaced.
+    - `value`: what they are replaced by.
+    - returns: shape, dtype and device of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    return _threshold_(input, threshold, value) if inplace else _threshold(input, threshold, value)
+
+
+_F_threshold.__name__ = _F_threshold.__qualname__ = "threshold"
+
+_S_threshold_ = (("input", "tensor", None, ""), ("threshold", "double", None, ""), ("value", "double", None, ""),)
+
+
+def _threshold_(input, threshold, value):
+    """In-place form of `flam_threshold`: `x` above a threshold, else a constant, elementwise.
+
+    `x` above a threshold, else a constant, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `threshold`: elements not above it are replaced.
+    - `value`: what they are replaced by.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_threshold_(input._h, threshold, value)
+    except _RETRY:
+        h = _slow(_fast.flam_threshold_, "threshold_", _S_threshold_, (input, threshold, value))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_threshold_.__name__ = _threshold_.__qualname__ = "threshold_"
+
+_S_softsign = (("input", "tensor", None, ""),)
+
+
+def _softsign(input):
+    """`x / (1 + |x|)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape of `input`; its dtype, or the default dtype for integers.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_softsign(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_softsign, "softsign", _S_softsign, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_softsign.__name__ = _softsign.__qualname__ = "softsign"
+
+_S_tanhshrink = (("input", "tensor", None, ""),)
+
+
+def _tanhshrink(input):
+    """`x - tanh(x)` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape of `input`; its dtype, or the default dtype for integers.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_tanhshrink(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_tanhshrink, "tanhshrink", _S_tanhshrink, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_tanhshrink.__name__ = _tanhshrink.__qualname__ = "tanhshrink"
+
+_S_softmax = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype", "dtype", None, "ko"),)
+
+
+def _softmax(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
+    """Exponentials of the elements, divided by their sum along a dimension.
+
+    - `input`: any shape; floating point, or any dtype with `dtype` given.
+    - `dim`: the dimension along which the results sum to 1.
+    - `dtype`: converts `input` first; default: its own.
+    - returns: shape of `input`; `dtype` or that of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_softmax(input._h, dim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_softmax, "softmax", _S_softmax, (input, dim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_softmax.__name__ = _softmax.__qualname__ = "softmax"
+
+_S_log_softmax = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype", "dtype", None, "ko"),)
+
+
+def _log_softmax(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
+    """Logarithm of the softmax along a dimension, computed without overflow.
+
+    - `input`: any shape; floating point, or any dtype with `dtype` given.
+    - `dim`: the dimension along which the results sum to 1.
+    - `dtype`: converts `input` first; default: its own.
+    - returns: shape of `input`; `dtype` or that of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_log_softmax(input._h, dim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_log_softmax, "log_softmax", _S_log_softmax, (input, dim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_log_softmax.__name__ = _log_softmax.__qualname__ = "log_softmax"
 
 _S_add = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("alpha", "double", None, "ko"),)
 
@@ -261,6 +1127,1415 @@ def _mul_(input, other):
 
 
 _mul_.__name__ = _mul_.__qualname__ = "mul_"
+
+_S_rsub = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("alpha", "double", None, "ko"),)
+
+
+def _rsub(input, other, *, alpha=1):
+    """Reversed difference, `other - alpha * input` elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - `alpha`: factor of `input`; default 1. Must be integral where the result is integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool.
+    """
+    try:
+        h = _fast.flam_rsub(input._h, other._h, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_rsub, "rsub", _S_rsub, (input, other, alpha))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rsub.__name__ = _rsub.__qualname__ = "rsub"
+
+_S_div = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("rounding_mode", "enum", _E_flam_rounding, "ko"),)
+
+
+def _div(input, other, *, rounding_mode='unspecified', out=None):
+    """Quotient, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
+    - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode` is not given the default dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_div_out(input._h, other._h, _E_flam_rounding[rounding_mode], out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_div_out, "div_out", _S_div, (input, other, rounding_mode), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_div(input._h, other._h, _E_flam_rounding[rounding_mode])
+    except _RETRY:
+        h = _slow(_fast.flam_div, "div", _S_div, (input, other, rounding_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_div.__name__ = _div.__qualname__ = "div"
+
+_S_div_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("rounding_mode", "enum", _E_flam_rounding, "ko"),)
+
+
+def _div_(input, other, *, rounding_mode='unspecified'):
+    """In-place form of `flam_div`: quotient, elementwise.
+
+    Quotient, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    """
+    try:
+        h = _fast.flam_div_(input._h, other._h, _E_flam_rounding[rounding_mode])
+    except _RETRY:
+        h = _slow(_fast.flam_div_, "div_", _S_div_, (input, other, rounding_mode))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_div_.__name__ = _div_.__qualname__ = "div_"
+
+_S_floor_divide = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _floor_divide(input, other, *, out=None):
+    """Quotient rounded downwards, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_floor_divide_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_floor_divide_out, "floor_divide_out", _S_floor_divide, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_floor_divide(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_floor_divide, "floor_divide", _S_floor_divide, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_floor_divide.__name__ = _floor_divide.__qualname__ = "floor_divide"
+
+_S_floor_divide_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _floor_divide_(input, other):
+    """In-place form of `flam_floor_divide`: quotient rounded downwards, elementwise.
+
+    Quotient rounded downwards, elementwise.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    try:
+        h = _fast.flam_floor_divide_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_floor_divide_, "floor_divide_", _S_floor_divide_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_floor_divide_.__name__ = _floor_divide_.__qualname__ = "floor_divide_"
+
+_S_remainder = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _remainder(input, other, *, out=None):
+    """`input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
+    Python's `%`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_remainder_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_remainder_out, "remainder_out", _S_remainder, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_remainder(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_remainder, "remainder", _S_remainder, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_remainder.__name__ = _remainder.__qualname__ = "remainder"
+
+_S_remainder_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _remainder_(input, other):
+    """In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise:
+
+    `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
+    Python's `%`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    try:
+        h = _fast.flam_remainder_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_remainder_, "remainder_", _S_remainder_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_remainder_.__name__ = _remainder_.__qualname__ = "remainder_"
+
+_S_fmod = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _fmod(input, other, *, out=None):
+    """`input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
+    `fmod`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_fmod_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_fmod_out, "fmod_out", _S_fmod, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_fmod(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_fmod, "fmod", _S_fmod, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_fmod.__name__ = _fmod.__qualname__ = "fmod"
+
+_S_fmod_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _fmod_(input, other):
+    """In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
+
+    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
+    `fmod`.
+
+    - `input`: any shape; any dtype but bool.
+    - `other`: shape that broadcasts with `input`'s; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    try:
+        h = _fast.flam_fmod_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_fmod_, "fmod_", _S_fmod_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_fmod_.__name__ = _fmod_.__qualname__ = "fmod_"
+
+_S_pow = (("input", "tensor", None, ""), ("exponent", "tensor", None, ""),)
+
+
+def _pow(input, exponent, *, out=None):
+    """`input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
+    is 1 or -1.
+
+    - `input`: any shape and dtype.
+    - `exponent`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_pow_out(input._h, exponent._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_pow_out, "pow_out", _S_pow, (input, exponent), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_pow(input._h, exponent._h)
+    except _RETRY:
+        h = _slow(_fast.flam_pow, "pow", _S_pow, (input, exponent))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_pow.__name__ = _pow.__qualname__ = "pow"
+
+_S_pow_ = (("input", "tensor", None, ""), ("exponent", "tensor", None, ""),)
+
+
+def _pow_(input, exponent):
+    """In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
+
+    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
+    is 1 or -1.
+
+    - `input`: any shape and dtype.
+    - `exponent`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    """
+    try:
+        h = _fast.flam_pow_(input._h, exponent._h)
+    except _RETRY:
+        h = _slow(_fast.flam_pow_, "pow_", _S_pow_, (input, exponent))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_pow_.__name__ = _pow_.__qualname__ = "pow_"
+
+_S_maximum = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _maximum(input, other, *, out=None):
+    """Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
+    gradient.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_maximum_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_maximum_out, "maximum_out", _S_maximum, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_maximum(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_maximum, "maximum", _S_maximum, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_maximum.__name__ = _maximum.__qualname__ = "maximum"
+
+_S_minimum = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _minimum(input, other, *, out=None):
+    """Lesser of two elements; NaN where either is NaN. Where they are equal each gets half of the
+    gradient.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_minimum_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_minimum_out, "minimum_out", _S_minimum, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_minimum(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_minimum, "minimum", _S_minimum, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_minimum.__name__ = _minimum.__qualname__ = "minimum"
+
+_S_fmax = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _fmax(input, other, *, out=None):
+    """Greater of two elements; a NaN is ignored unless both are.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_fmax_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_fmax_out, "fmax_out", _S_fmax, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_fmax(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_fmax, "fmax", _S_fmax, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_fmax.__name__ = _fmax.__qualname__ = "fmax"
+
+_S_fmin = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _fmin(input, other, *, out=None):
+    """Lesser of two elements; a NaN is ignored unless both are.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_fmin_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_fmin_out, "fmin_out", _S_fmin, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_fmin(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_fmin, "fmin", _S_fmin, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_fmin.__name__ = _fmin.__qualname__ = "fmin"
+
+_S_atan2 = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _atan2(input, other, *, out=None):
+    """Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape; the promoted dtype, or the default dtype where that is not floating point.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_atan2_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_atan2_out, "atan2_out", _S_atan2, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_atan2(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atan2, "atan2", _S_atan2, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_atan2.__name__ = _atan2.__qualname__ = "atan2"
+
+_S_atan2_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _atan2_(input, other):
+    """In-place form of `flam_atan2`: angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+
+    Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_atan2_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atan2_, "atan2_", _S_atan2_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_atan2_.__name__ = _atan2_.__qualname__ = "atan2_"
+
+_S_logical_and = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logical_and(input, other, *, out=None):
+    """Whether both elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_logical_and_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logical_and_out, "logical_and_out", _S_logical_and, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logical_and(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_and, "logical_and", _S_logical_and, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logical_and.__name__ = _logical_and.__qualname__ = "logical_and"
+
+_S_logical_and_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logical_and_(input, other):
+    """In-place form of `flam_logical_and`: whether both elements are not 0.
+
+    Whether both elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_logical_and_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_and_, "logical_and_", _S_logical_and_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_logical_and_.__name__ = _logical_and_.__qualname__ = "logical_and_"
+
+_S_logical_or = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logical_or(input, other, *, out=None):
+    """Whether at least one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_logical_or_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logical_or_out, "logical_or_out", _S_logical_or, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logical_or(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_or, "logical_or", _S_logical_or, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logical_or.__name__ = _logical_or.__qualname__ = "logical_or"
+
+_S_logical_or_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logical_or_(input, other):
+    """In-place form of `flam_logical_or`: whether at least one element is not 0.
+
+    Whether at least one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_logical_or_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_or_, "logical_or_", _S_logical_or_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_logical_or_.__name__ = _logical_or_.__qualname__ = "logical_or_"
+
+_S_logical_xor = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logical_xor(input, other, *, out=None):
+    """Whether exactly one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_logical_xor_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logical_xor_out, "logical_xor_out", _S_logical_xor, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logical_xor(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_xor, "logical_xor", _S_logical_xor, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logical_xor.__name__ = _logical_xor.__qualname__ = "logical_xor"
+
+_S_logical_xor_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logical_xor_(input, other):
+    """In-place form of `flam_logical_xor`: whether exactly one element is not 0.
+
+    Whether exactly one element is not 0.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_logical_xor_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_xor_, "logical_xor_", _S_logical_xor_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_logical_xor_.__name__ = _logical_xor_.__qualname__ = "logical_xor_"
+
+_S_bitwise_and = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_and(input, other, *, out=None):
+    """Bitwise and of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bitwise_and_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bitwise_and_out, "bitwise_and_out", _S_bitwise_and, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bitwise_and(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_and, "bitwise_and", _S_bitwise_and, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bitwise_and.__name__ = _bitwise_and.__qualname__ = "bitwise_and"
+
+_S_bitwise_and_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_and_(input, other):
+    """In-place form of `flam_bitwise_and`: bitwise and of two elements; of bool the logical one.
+
+    Bitwise and of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    try:
+        h = _fast.flam_bitwise_and_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_and_, "bitwise_and_", _S_bitwise_and_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_bitwise_and_.__name__ = _bitwise_and_.__qualname__ = "bitwise_and_"
+
+_S_bitwise_or = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_or(input, other, *, out=None):
+    """Bitwise or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bitwise_or_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bitwise_or_out, "bitwise_or_out", _S_bitwise_or, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bitwise_or(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_or, "bitwise_or", _S_bitwise_or, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bitwise_or.__name__ = _bitwise_or.__qualname__ = "bitwise_or"
+
+_S_bitwise_or_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_or_(input, other):
+    """In-place form of `flam_bitwise_or`: bitwise or of two elements; of bool the logical one.
+
+    Bitwise or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    try:
+        h = _fast.flam_bitwise_or_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_or_, "bitwise_or_", _S_bitwise_or_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_bitwise_or_.__name__ = _bitwise_or_.__qualname__ = "bitwise_or_"
+
+_S_bitwise_xor = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_xor(input, other, *, out=None):
+    """Bitwise exclusive or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bitwise_xor_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bitwise_xor_out, "bitwise_xor_out", _S_bitwise_xor, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bitwise_xor(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_xor, "bitwise_xor", _S_bitwise_xor, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bitwise_xor.__name__ = _bitwise_xor.__qualname__ = "bitwise_xor"
+
+_S_bitwise_xor_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_xor_(input, other):
+    """In-place form of `flam_bitwise_xor`: bitwise exclusive or of two elements; of bool the logical one.
+
+    Bitwise exclusive or of two elements; of bool the logical one.
+
+    - `input`: any shape; bool or integral.
+    - `other`: shape that broadcasts with `input`'s; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    """
+    try:
+        h = _fast.flam_bitwise_xor_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_xor_, "bitwise_xor_", _S_bitwise_xor_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_bitwise_xor_.__name__ = _bitwise_xor_.__qualname__ = "bitwise_xor_"
+
+_S_bitwise_left_shift = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_left_shift(input, other, *, out=None):
+    """`input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bitwise_left_shift_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bitwise_left_shift_out, "bitwise_left_shift_out", _S_bitwise_left_shift, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bitwise_left_shift(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_left_shift, "bitwise_left_shift", _S_bitwise_left_shift, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bitwise_left_shift.__name__ = _bitwise_left_shift.__qualname__ = "bitwise_left_shift"
+
+_S_bitwise_left_shift_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_left_shift_(input, other):
+    """In-place form of `flam_bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+
+    `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    try:
+        h = _fast.flam_bitwise_left_shift_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_left_shift_, "bitwise_left_shift_", _S_bitwise_left_shift_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_bitwise_left_shift_.__name__ = _bitwise_left_shift_.__qualname__ = "bitwise_left_shift_"
+
+_S_bitwise_right_shift = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_right_shift(input, other, *, out=None):
+    """`input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
+
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
+    as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bitwise_right_shift_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bitwise_right_shift_out, "bitwise_right_shift_out", _S_bitwise_right_shift, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bitwise_right_shift(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_right_shift, "bitwise_right_shift", _S_bitwise_right_shift, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bitwise_right_shift.__name__ = _bitwise_right_shift.__qualname__ = "bitwise_right_shift"
+
+_S_bitwise_right_shift_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _bitwise_right_shift_(input, other):
+    """In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
+
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
+    as the dtype.
+
+    - `input`: any shape; integral.
+    - `other`: shape that broadcasts with `input`'s; integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    """
+    try:
+        h = _fast.flam_bitwise_right_shift_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_right_shift_, "bitwise_right_shift_", _S_bitwise_right_shift_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_bitwise_right_shift_.__name__ = _bitwise_right_shift_.__qualname__ = "bitwise_right_shift_"
+
+_S_eq = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _eq(input, other, *, out=None):
+    """Whether `input` is equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_eq_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_eq_out, "eq_out", _S_eq, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_eq(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_eq, "eq", _S_eq, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_eq.__name__ = _eq.__qualname__ = "eq"
+
+_S_eq_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _eq_(input, other):
+    """In-place form of `flam_eq`: whether `input` is equal to `other`, elementwise.
+
+    Whether `input` is equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_eq_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_eq_, "eq_", _S_eq_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_eq_.__name__ = _eq_.__qualname__ = "eq_"
+
+_S_ne = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _ne(input, other, *, out=None):
+    """Whether `input` is not equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_ne_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_ne_out, "ne_out", _S_ne, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_ne(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ne, "ne", _S_ne, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ne.__name__ = _ne.__qualname__ = "ne"
+
+_S_ne_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _ne_(input, other):
+    """In-place form of `flam_ne`: whether `input` is not equal to `other`, elementwise.
+
+    Whether `input` is not equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_ne_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ne_, "ne_", _S_ne_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_ne_.__name__ = _ne_.__qualname__ = "ne_"
+
+_S_lt = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _lt(input, other, *, out=None):
+    """Whether `input` is less than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_lt_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_lt_out, "lt_out", _S_lt, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_lt(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lt, "lt", _S_lt, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_lt.__name__ = _lt.__qualname__ = "lt"
+
+_S_lt_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _lt_(input, other):
+    """In-place form of `flam_lt`: whether `input` is less than `other`, elementwise.
+
+    Whether `input` is less than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_lt_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lt_, "lt_", _S_lt_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_lt_.__name__ = _lt_.__qualname__ = "lt_"
+
+_S_le = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _le(input, other, *, out=None):
+    """Whether `input` is less than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_le_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_le_out, "le_out", _S_le, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_le(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_le, "le", _S_le, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_le.__name__ = _le.__qualname__ = "le"
+
+_S_le_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _le_(input, other):
+    """In-place form of `flam_le`: whether `input` is less than or equal to `other`, elementwise.
+
+    Whether `input` is less than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_le_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_le_, "le_", _S_le_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_le_.__name__ = _le_.__qualname__ = "le_"
+
+_S_gt = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _gt(input, other, *, out=None):
+    """Whether `input` is greater than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_gt_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_gt_out, "gt_out", _S_gt, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_gt(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_gt, "gt", _S_gt, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_gt.__name__ = _gt.__qualname__ = "gt"
+
+_S_gt_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _gt_(input, other):
+    """In-place form of `flam_gt`: whether `input` is greater than `other`, elementwise.
+
+    Whether `input` is greater than `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_gt_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_gt_, "gt_", _S_gt_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_gt_.__name__ = _gt_.__qualname__ = "gt_"
+
+_S_ge = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _ge(input, other, *, out=None):
+    """Whether `input` is greater than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_ge_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_ge_out, "ge_out", _S_ge, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_ge(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ge, "ge", _S_ge, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ge.__name__ = _ge.__qualname__ = "ge"
+
+_S_ge_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _ge_(input, other):
+    """In-place form of `flam_ge`: whether `input` is greater than or equal to `other`, elementwise.
+
+    Whether `input` is greater than or equal to `other`, elementwise.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_ge_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ge_, "ge_", _S_ge_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_ge_.__name__ = _ge_.__qualname__ = "ge_"
+
+_S_isclose = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("rtol", "double", None, "o"), ("atol", "double", None, "o"), ("equal_nan", "bool", None, "o"),)
+
+
+def _isclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Whether `|input - other| <= atol + rtol * |other|`, elementwise; equal infinities are close.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; dtype of `input`.
+    - `rtol`: relative tolerance, at least 0; default 1e-5.
+    - `atol`: absolute tolerance, at least 0; default 1e-8.
+    - `equal_nan`: whether two NaN count as close; default false.
+    - returns: the broadcast shape, bool.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    """
+    try:
+        h = _fast.flam_isclose(input._h, other._h, rtol, atol, equal_nan)
+    except _RETRY:
+        h = _slow(_fast.flam_isclose, "isclose", _S_isclose, (input, other, rtol, atol, equal_nan))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_isclose.__name__ = _isclose.__qualname__ = "isclose"
+
+_S_allclose = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("rtol", "double", None, "o"), ("atol", "double", None, "o"), ("equal_nan", "bool", None, "o"),)
+
+
+def _allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
+    """Whether all elements are close in the sense of `flam_isclose`.
+
+    - `input`: any shape and dtype.
+    - `other`: shape that broadcasts with `input`'s; dtype of `input`.
+    - `rtol`: relative tolerance, at least 0; default 1e-5.
+    - `atol`: absolute tolerance, at least 0; default 1e-8.
+    - `equal_nan`: whether two NaN count as close; default false.
+    - `out_close`: the answer.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    """
+    _o0 = _out_cell["flam_bool *"]()
+    try:
+        h = _blocking.flam_allclose(input._h, other._h, rtol, atol, equal_nan, _o0)
+    except _RETRY:
+        h = _slow(_blocking.flam_allclose, "allclose", _S_allclose, (input, other, rtol, atol, equal_nan), _o0)
+    if h:
+        _raise()
+    return _bool(_o0[0])
+
+
+_allclose.__name__ = _allclose.__qualname__ = "allclose"
+
+_S_equal = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _equal(input, other):
+    """Whether two tensors have the same shape and elements; NaN equals nothing.
+
+    - `input`: any shape and dtype.
+    - `other`: any shape and dtype.
+    - `out_equal`: the answer; false where shapes differ.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    _o0 = _out_cell["flam_bool *"]()
+    try:
+        h = _blocking.flam_equal(input._h, other._h, _o0)
+    except _RETRY:
+        h = _slow(_blocking.flam_equal, "equal", _S_equal, (input, other), _o0)
+    if h:
+        _raise()
+    return _bool(_o0[0])
+
+
+_equal.__name__ = _equal.__qualname__ = "equal"
 
 _S_empty = (("size", "ints", None, "v"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
 
@@ -569,6 +2844,262 @@ def _index_add_(input, dim=_UNSET, index=None, source=None, *, alpha=1, axis=_UN
 
 
 _index_add_.__name__ = _index_add_.__qualname__ = "index_add_"
+
+_S_mse_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _mse_loss(input, target, reduction='mean', *, size_average=None, reduce=None):
+    """Squared error, `(input - target)^2`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_mse_loss(input._h, target._h, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_mse_loss, "mse_loss", _S_mse_loss, (input, target, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_mse_loss.__name__ = _mse_loss.__qualname__ = "mse_loss"
+
+_S_l1_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _l1_loss(input, target, reduction='mean', *, size_average=None, reduce=None):
+    """Absolute error, `|input - target|`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_l1_loss(input._h, target._h, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_l1_loss, "l1_loss", _S_l1_loss, (input, target, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_l1_loss.__name__ = _l1_loss.__qualname__ = "l1_loss"
+
+_S_smooth_l1_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"), ("beta", "double", None, "o"),)
+
+
+def _smooth_l1_loss(input, target, reduction='mean', beta=1, *, size_average=None, reduce=None):
+    """`d^2 / (2 beta)` where `d = |input - target|` is below `beta`, else `d - beta / 2`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - `beta`: where the quadratic part ends, at least 0; default 1.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` for a negative `beta`.
+    - source: Girshick, 2015, arXiv 1504.08083.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_smooth_l1_loss(input._h, target._h, _E_flam_reduction[reduction], beta)
+    except _RETRY:
+        h = _slow(_fast.flam_smooth_l1_loss, "smooth_l1_loss", _S_smooth_l1_loss, (input, target, reduction, beta))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_smooth_l1_loss.__name__ = _smooth_l1_loss.__qualname__ = "smooth_l1_loss"
+
+_S_huber_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"), ("delta", "double", None, "o"),)
+
+
+def _huber_loss(input, target, reduction='mean', delta=1, *, size_average=None, reduce=None):
+    """`d^2 / 2` where `d = |input - target|` is at most `delta`, else `delta * (d - delta / 2)`.
+
+    - `input`: any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - `delta`: where the quadratic part ends, above 0; default 1.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` where `delta` is not above 0.
+    - source: Huber, 1964, Annals of Mathematical Statistics 35.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_huber_loss(input._h, target._h, _E_flam_reduction[reduction], delta)
+    except _RETRY:
+        h = _slow(_fast.flam_huber_loss, "huber_loss", _S_huber_loss, (input, target, reduction, delta))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_huber_loss.__name__ = _huber_loss.__qualname__ = "huber_loss"
+
+_S_cross_entropy = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("weight", "tensor?", None, "o"), ("ignore_index", "int", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"), ("label_smoothing", "double", None, "o"),)
+
+
+def _cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0, *, size_average=None, reduce=None):
+    """Cross entropy between the softmax of `input` over classes and `target`.
+
+    - `input`: [C], [N, C] or [N, C, d1, ...]: unnormalised logits; floating point.
+    - `target`: class indices, int64 or u8, shape of `input` without C; or probabilities, shape and dtype of `input`.
+    - `weight`: [C], factor of each class, or none; default none.
+    - `ignore_index`: targets of this value count for nothing; default -100.
+    - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
+    - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1]; default 0.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for `label_smoothing` outside [0, 1].
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_cross_entropy(input._h, target._h, _NULL if weight is None else weight._h, ignore_index, _E_flam_reduction[reduction], label_smoothing)
+    except _RETRY:
+        h = _slow(_fast.flam_cross_entropy, "cross_entropy", _S_cross_entropy, (input, target, weight, ignore_index, reduction, label_smoothing))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cross_entropy.__name__ = _cross_entropy.__qualname__ = "cross_entropy"
+
+_S_nll_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("weight", "tensor?", None, "o"), ("ignore_index", "int", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean', *, size_average=None, reduce=None):
+    """Negative log likelihood, `-weight[t] * input[t]` for target class t.
+
+    - `input`: [C], [N, C] or [N, C, d1, ...]: log-probabilities; floating point.
+    - `target`: class indices, int64 or u8, shape of `input` without C.
+    - `weight`: [C], factor of each class, or none; default none.
+    - `ignore_index`: targets of this value count for nothing; default -100.
+    - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_nll_loss(input._h, target._h, _NULL if weight is None else weight._h, ignore_index, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_nll_loss, "nll_loss", _S_nll_loss, (input, target, weight, ignore_index, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nll_loss.__name__ = _nll_loss.__qualname__ = "nll_loss"
+
+_S_binary_cross_entropy = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("weight", "tensor?", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"),)
+
+
+def _binary_cross_entropy(input, target, weight=None, reduction='mean', *, size_average=None, reduce=None):
+    """`-(t log p + (1 - t) log(1 - p))`, logarithms limited to -100.
+
+    - `input`: probabilities in [0, 1]; any shape; floating point.
+    - `target`: shape and dtype of `input`.
+    - `weight`: factor that broadcasts with `input`, or none; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_binary_cross_entropy(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction])
+    except _RETRY:
+        h = _slow(_fast.flam_binary_cross_entropy, "binary_cross_entropy", _S_binary_cross_entropy, (input, target, weight, reduction))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_binary_cross_entropy.__name__ = _binary_cross_entropy.__qualname__ = "binary_cross_entropy"
+
+_S_binary_cross_entropy_with_logits = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("weight", "tensor?", None, "o"), ("reduction", "enum", _E_flam_reduction, "o"), ("pos_weight", "tensor?", None, "o"),)
+
+
+def _binary_cross_entropy_with_logits(input, target, weight=None, reduction='mean', pos_weight=None, *, size_average=None, reduce=None):
+    """Binary cross entropy of the sigmoid of `input`, computed without overflow.
+
+    - `input`: logits; any shape; floating point.
+    - `target`: shape of `input`.
+    - `weight`: factor that broadcasts with `input`, or none; default none.
+    - `reduction`: none, mean or sum of the per-element losses; default mean.
+    - `pos_weight`: factor of the positive term that broadcasts with `input`, or none; default none.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_binary_cross_entropy_with_logits(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction], _NULL if pos_weight is None else pos_weight._h)
+    except _RETRY:
+        h = _slow(_fast.flam_binary_cross_entropy_with_logits, "binary_cross_entropy_with_logits", _S_binary_cross_entropy_with_logits, (input, target, weight, reduction, pos_weight))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_binary_cross_entropy_with_logits.__name__ = _binary_cross_entropy_with_logits.__qualname__ = "binary_cross_entropy_with_logits"
+
+_S_kl_div = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"), ("log_target", "bool", None, "o"),)
+
+
+def _kl_div(input, target, reduction='mean', log_target=False, *, size_average=None, reduce=None):
+    """Kullback-Leibler divergence, `t * (log t - input)`, 0 where `t` is 0.
+
+    - `input`: log-probabilities; any shape; floating point.
+    - `target`: shape that broadcasts with `input`'s: probabilities, or their logarithms.
+    - `reduction`: none, mean, sum, or sum over the first size (batchmean); default mean.
+    - `log_target`: whether `target` holds logarithms; default false.
+    - returns: 0-d, or the shape of the losses without a reduction.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _legacy_reduction(size_average, reduce)
+    try:
+        h = _fast.flam_kl_div(input._h, target._h, _E_flam_reduction[reduction], log_target)
+    except _RETRY:
+        h = _slow(_fast.flam_kl_div, "kl_div", _S_kl_div, (input, target, reduction, log_target))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_kl_div.__name__ = _kl_div.__qualname__ = "kl_div"
 
 _S_matmul = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
@@ -921,6 +3452,1916 @@ def _baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 
 _baddbmm_.__name__ = _baddbmm_.__qualname__ = "baddbmm_"
 
+_S_abs = (("input", "tensor", None, ""),)
+
+
+def _abs(input, *, out=None):
+    """Absolute value elementwise; its slope at 0 is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_abs_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_abs_out, "abs_out", _S_abs, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_abs(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_abs, "abs", _S_abs, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_abs.__name__ = _abs.__qualname__ = "abs"
+
+_S_abs_ = (("input", "tensor", None, ""),)
+
+
+def _abs_(input):
+    """In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
+
+    Absolute value elementwise; its slope at 0 is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_abs_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_abs_, "abs_", _S_abs_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_abs_.__name__ = _abs_.__qualname__ = "abs_"
+
+_S_neg = (("input", "tensor", None, ""),)
+
+
+def _neg(input, *, out=None):
+    """Negation elementwise; unsigned integers wrap around.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_neg_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_neg_out, "neg_out", _S_neg, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_neg(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_neg, "neg", _S_neg, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_neg.__name__ = _neg.__qualname__ = "neg"
+
+_S_neg_ = (("input", "tensor", None, ""),)
+
+
+def _neg_(input):
+    """In-place form of `flam_neg`: negation elementwise; unsigned integers wrap around.
+
+    Negation elementwise; unsigned integers wrap around.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_neg_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_neg_, "neg_", _S_neg_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_neg_.__name__ = _neg_.__qualname__ = "neg_"
+
+_S_positive = (("input", "tensor", None, ""),)
+
+
+def _positive(input):
+    """The tensor itself, as unary plus.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_positive(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_positive, "positive", _S_positive, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_positive.__name__ = _positive.__qualname__ = "positive"
+
+_S_sign = (("input", "tensor", None, ""),)
+
+
+def _sign(input, *, out=None):
+    """-1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape and dtype of `input`.
+    - errors: none beyond those of every operation.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_sign_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_sign_out, "sign_out", _S_sign, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_sign(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sign, "sign", _S_sign, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_sign.__name__ = _sign.__qualname__ = "sign"
+
+_S_sign_ = (("input", "tensor", None, ""),)
+
+
+def _sign_(input):
+    """In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
+
+    -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none beyond those of every operation.
+    """
+    try:
+        h = _fast.flam_sign_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sign_, "sign_", _S_sign_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_sign_.__name__ = _sign_.__qualname__ = "sign_"
+
+_S_exp = (("input", "tensor", None, ""),)
+
+
+def _exp(input, *, out=None):
+    """`e^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_exp_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_exp_out, "exp_out", _S_exp, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_exp(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_exp, "exp", _S_exp, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_exp.__name__ = _exp.__qualname__ = "exp"
+
+_S_exp_ = (("input", "tensor", None, ""),)
+
+
+def _exp_(input):
+    """In-place form of `flam_exp`: `e^x` elementwise.
+
+    `e^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_exp_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_exp_, "exp_", _S_exp_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_exp_.__name__ = _exp_.__qualname__ = "exp_"
+
+_S_exp2 = (("input", "tensor", None, ""),)
+
+
+def _exp2(input, *, out=None):
+    """`2^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_exp2_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_exp2_out, "exp2_out", _S_exp2, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_exp2(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_exp2, "exp2", _S_exp2, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_exp2.__name__ = _exp2.__qualname__ = "exp2"
+
+_S_exp2_ = (("input", "tensor", None, ""),)
+
+
+def _exp2_(input):
+    """In-place form of `flam_exp2`: `2^x` elementwise.
+
+    `2^x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_exp2_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_exp2_, "exp2_", _S_exp2_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_exp2_.__name__ = _exp2_.__qualname__ = "exp2_"
+
+_S_expm1 = (("input", "tensor", None, ""),)
+
+
+def _expm1(input, *, out=None):
+    """`e^x - 1` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_expm1_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_expm1_out, "expm1_out", _S_expm1, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_expm1(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_expm1, "expm1", _S_expm1, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_expm1.__name__ = _expm1.__qualname__ = "expm1"
+
+_S_expm1_ = (("input", "tensor", None, ""),)
+
+
+def _expm1_(input):
+    """In-place form of `flam_expm1`: `e^x - 1` elementwise, exact for small `x`.
+
+    `e^x - 1` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_expm1_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_expm1_, "expm1_", _S_expm1_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_expm1_.__name__ = _expm1_.__qualname__ = "expm1_"
+
+_S_log = (("input", "tensor", None, ""),)
+
+
+def _log(input, *, out=None):
+    """Natural logarithm elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_log_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_log_out, "log_out", _S_log, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_log(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log, "log", _S_log, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_log.__name__ = _log.__qualname__ = "log"
+
+_S_log_ = (("input", "tensor", None, ""),)
+
+
+def _log_(input):
+    """In-place form of `flam_log`: natural logarithm elementwise; -inf at 0, NaN below.
+
+    Natural logarithm elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_log_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log_, "log_", _S_log_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_log_.__name__ = _log_.__qualname__ = "log_"
+
+_S_log2 = (("input", "tensor", None, ""),)
+
+
+def _log2(input, *, out=None):
+    """Logarithm to base 2 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_log2_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_log2_out, "log2_out", _S_log2, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_log2(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log2, "log2", _S_log2, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_log2.__name__ = _log2.__qualname__ = "log2"
+
+_S_log2_ = (("input", "tensor", None, ""),)
+
+
+def _log2_(input):
+    """In-place form of `flam_log2`: logarithm to base 2 elementwise; -inf at 0, NaN below.
+
+    Logarithm to base 2 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_log2_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log2_, "log2_", _S_log2_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_log2_.__name__ = _log2_.__qualname__ = "log2_"
+
+_S_log10 = (("input", "tensor", None, ""),)
+
+
+def _log10(input, *, out=None):
+    """Logarithm to base 10 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_log10_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_log10_out, "log10_out", _S_log10, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_log10(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log10, "log10", _S_log10, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_log10.__name__ = _log10.__qualname__ = "log10"
+
+_S_log10_ = (("input", "tensor", None, ""),)
+
+
+def _log10_(input):
+    """In-place form of `flam_log10`: logarithm to base 10 elementwise; -inf at 0, NaN below.
+
+    Logarithm to base 10 elementwise; -inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_log10_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log10_, "log10_", _S_log10_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_log10_.__name__ = _log10_.__qualname__ = "log10_"
+
+_S_log1p = (("input", "tensor", None, ""),)
+
+
+def _log1p(input, *, out=None):
+    """`log(1 + x)` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_log1p_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_log1p_out, "log1p_out", _S_log1p, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_log1p(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log1p, "log1p", _S_log1p, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_log1p.__name__ = _log1p.__qualname__ = "log1p"
+
+_S_log1p_ = (("input", "tensor", None, ""),)
+
+
+def _log1p_(input):
+    """In-place form of `flam_log1p`: `log(1 + x)` elementwise, exact for small `x`.
+
+    `log(1 + x)` elementwise, exact for small `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_log1p_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_log1p_, "log1p_", _S_log1p_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_log1p_.__name__ = _log1p_.__qualname__ = "log1p_"
+
+_S_sqrt = (("input", "tensor", None, ""),)
+
+
+def _sqrt(input, *, out=None):
+    """Square root elementwise; NaN below 0.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_sqrt_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_sqrt_out, "sqrt_out", _S_sqrt, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_sqrt(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sqrt, "sqrt", _S_sqrt, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_sqrt.__name__ = _sqrt.__qualname__ = "sqrt"
+
+_S_sqrt_ = (("input", "tensor", None, ""),)
+
+
+def _sqrt_(input):
+    """In-place form of `flam_sqrt`: square root elementwise; NaN below 0.
+
+    Square root elementwise; NaN below 0.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_sqrt_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sqrt_, "sqrt_", _S_sqrt_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_sqrt_.__name__ = _sqrt_.__qualname__ = "sqrt_"
+
+_S_rsqrt = (("input", "tensor", None, ""),)
+
+
+def _rsqrt(input, *, out=None):
+    """`1 / sqrt(x)` elementwise; inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_rsqrt_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_rsqrt_out, "rsqrt_out", _S_rsqrt, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_rsqrt(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_rsqrt, "rsqrt", _S_rsqrt, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rsqrt.__name__ = _rsqrt.__qualname__ = "rsqrt"
+
+_S_rsqrt_ = (("input", "tensor", None, ""),)
+
+
+def _rsqrt_(input):
+    """In-place form of `flam_rsqrt`: `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+
+    `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_rsqrt_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_rsqrt_, "rsqrt_", _S_rsqrt_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_rsqrt_.__name__ = _rsqrt_.__qualname__ = "rsqrt_"
+
+_S_square = (("input", "tensor", None, ""),)
+
+
+def _square(input, *, out=None):
+    """`x * x` elementwise.
+
+    - `input`: any shape and dtype.
+    - returns: shape and dtype of `input`; int64 for bool.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_square_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_square_out, "square_out", _S_square, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_square(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_square, "square", _S_square, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_square.__name__ = _square.__qualname__ = "square"
+
+_S_square_ = (("input", "tensor", None, ""),)
+
+
+def _square_(input):
+    """In-place form of `flam_square`: `x * x` elementwise.
+
+    `x * x` elementwise.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    """
+    try:
+        h = _fast.flam_square_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_square_, "square_", _S_square_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_square_.__name__ = _square_.__qualname__ = "square_"
+
+_S_reciprocal = (("input", "tensor", None, ""),)
+
+
+def _reciprocal(input, *, out=None):
+    """`1 / x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_reciprocal_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_reciprocal_out, "reciprocal_out", _S_reciprocal, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_reciprocal(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_reciprocal, "reciprocal", _S_reciprocal, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_reciprocal.__name__ = _reciprocal.__qualname__ = "reciprocal"
+
+_S_reciprocal_ = (("input", "tensor", None, ""),)
+
+
+def _reciprocal_(input):
+    """In-place form of `flam_reciprocal`: `1 / x` elementwise.
+
+    `1 / x` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_reciprocal_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_reciprocal_, "reciprocal_", _S_reciprocal_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_reciprocal_.__name__ = _reciprocal_.__qualname__ = "reciprocal_"
+
+_S_sin = (("input", "tensor", None, ""),)
+
+
+def _sin(input, *, out=None):
+    """Sine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_sin_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_sin_out, "sin_out", _S_sin, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_sin(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sin, "sin", _S_sin, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_sin.__name__ = _sin.__qualname__ = "sin"
+
+_S_sin_ = (("input", "tensor", None, ""),)
+
+
+def _sin_(input):
+    """In-place form of `flam_sin`: sine elementwise, of radians.
+
+    Sine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_sin_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sin_, "sin_", _S_sin_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_sin_.__name__ = _sin_.__qualname__ = "sin_"
+
+_S_cos = (("input", "tensor", None, ""),)
+
+
+def _cos(input, *, out=None):
+    """Cosine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_cos_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_cos_out, "cos_out", _S_cos, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_cos(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_cos, "cos", _S_cos, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cos.__name__ = _cos.__qualname__ = "cos"
+
+_S_cos_ = (("input", "tensor", None, ""),)
+
+
+def _cos_(input):
+    """In-place form of `flam_cos`: cosine elementwise, of radians.
+
+    Cosine elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_cos_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_cos_, "cos_", _S_cos_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_cos_.__name__ = _cos_.__qualname__ = "cos_"
+
+_S_tan = (("input", "tensor", None, ""),)
+
+
+def _tan(input, *, out=None):
+    """Tangent elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_tan_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_tan_out, "tan_out", _S_tan, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_tan(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_tan, "tan", _S_tan, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_tan.__name__ = _tan.__qualname__ = "tan"
+
+_S_tan_ = (("input", "tensor", None, ""),)
+
+
+def _tan_(input):
+    """In-place form of `flam_tan`: tangent elementwise, of radians.
+
+    Tangent elementwise, of radians.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_tan_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_tan_, "tan_", _S_tan_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_tan_.__name__ = _tan_.__qualname__ = "tan_"
+
+_S_asin = (("input", "tensor", None, ""),)
+
+
+def _asin(input, *, out=None):
+    """Arc sine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_asin_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_asin_out, "asin_out", _S_asin, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_asin(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_asin, "asin", _S_asin, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_asin.__name__ = _asin.__qualname__ = "asin"
+
+_S_asin_ = (("input", "tensor", None, ""),)
+
+
+def _asin_(input):
+    """In-place form of `flam_asin`: arc sine elementwise, in radians.
+
+    Arc sine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_asin_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_asin_, "asin_", _S_asin_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_asin_.__name__ = _asin_.__qualname__ = "asin_"
+
+_S_acos = (("input", "tensor", None, ""),)
+
+
+def _acos(input, *, out=None):
+    """Arc cosine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_acos_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_acos_out, "acos_out", _S_acos, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_acos(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_acos, "acos", _S_acos, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_acos.__name__ = _acos.__qualname__ = "acos"
+
+_S_acos_ = (("input", "tensor", None, ""),)
+
+
+def _acos_(input):
+    """In-place form of `flam_acos`: arc cosine elementwise, in radians.
+
+    Arc cosine elementwise, in radians. NaN outside [-1, 1].
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_acos_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_acos_, "acos_", _S_acos_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_acos_.__name__ = _acos_.__qualname__ = "acos_"
+
+_S_atan = (("input", "tensor", None, ""),)
+
+
+def _atan(input, *, out=None):
+    """Arc tangent elementwise, in radians. In (-pi/2, pi/2).
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_atan_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_atan_out, "atan_out", _S_atan, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_atan(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atan, "atan", _S_atan, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_atan.__name__ = _atan.__qualname__ = "atan"
+
+_S_atan_ = (("input", "tensor", None, ""),)
+
+
+def _atan_(input):
+    """In-place form of `flam_atan`: arc tangent elementwise, in radians.
+
+    Arc tangent elementwise, in radians. In (-pi/2, pi/2).
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_atan_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atan_, "atan_", _S_atan_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_atan_.__name__ = _atan_.__qualname__ = "atan_"
+
+_S_sinh = (("input", "tensor", None, ""),)
+
+
+def _sinh(input, *, out=None):
+    """Hyperbolic sine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_sinh_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_sinh_out, "sinh_out", _S_sinh, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_sinh(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sinh, "sinh", _S_sinh, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_sinh.__name__ = _sinh.__qualname__ = "sinh"
+
+_S_sinh_ = (("input", "tensor", None, ""),)
+
+
+def _sinh_(input):
+    """In-place form of `flam_sinh`: hyperbolic sine elementwise.
+
+    Hyperbolic sine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_sinh_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sinh_, "sinh_", _S_sinh_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_sinh_.__name__ = _sinh_.__qualname__ = "sinh_"
+
+_S_cosh = (("input", "tensor", None, ""),)
+
+
+def _cosh(input, *, out=None):
+    """Hyperbolic cosine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_cosh_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_cosh_out, "cosh_out", _S_cosh, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_cosh(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_cosh, "cosh", _S_cosh, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cosh.__name__ = _cosh.__qualname__ = "cosh"
+
+_S_cosh_ = (("input", "tensor", None, ""),)
+
+
+def _cosh_(input):
+    """In-place form of `flam_cosh`: hyperbolic cosine elementwise.
+
+    Hyperbolic cosine elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_cosh_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_cosh_, "cosh_", _S_cosh_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_cosh_.__name__ = _cosh_.__qualname__ = "cosh_"
+
+_S_tanh = (("input", "tensor", None, ""),)
+
+
+def _tanh(input, *, out=None):
+    """Hyperbolic tangent elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_tanh_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_tanh_out, "tanh_out", _S_tanh, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_tanh(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_tanh, "tanh", _S_tanh, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_tanh.__name__ = _tanh.__qualname__ = "tanh"
+
+def _F_tanh(input, inplace=False):
+    """Hyperbolic tangent elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    return _tanh_(input) if inplace else _tanh(input)
+
+
+_F_tanh.__name__ = _F_tanh.__qualname__ = "tanh"
+
+_S_tanh_ = (("input", "tensor", None, ""),)
+
+
+def _tanh_(input):
+    """In-place form of `flam_tanh`: hyperbolic tangent elementwise.
+
+    Hyperbolic tangent elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_tanh_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_tanh_, "tanh_", _S_tanh_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_tanh_.__name__ = _tanh_.__qualname__ = "tanh_"
+
+_S_sigmoid = (("input", "tensor", None, ""),)
+
+
+def _sigmoid(input, *, out=None):
+    """Logistic function, `1 / (1 + e^-x)` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_sigmoid_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_sigmoid_out, "sigmoid_out", _S_sigmoid, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_sigmoid(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sigmoid, "sigmoid", _S_sigmoid, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_sigmoid.__name__ = _sigmoid.__qualname__ = "sigmoid"
+
+def _F_sigmoid(input, inplace=False):
+    """Logistic function, `1 / (1 + e^-x)` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    return _sigmoid_(input) if inplace else _sigmoid(input)
+
+
+_F_sigmoid.__name__ = _F_sigmoid.__qualname__ = "sigmoid"
+
+_S_sigmoid_ = (("input", "tensor", None, ""),)
+
+
+def _sigmoid_(input):
+    """In-place form of `flam_sigmoid`: logistic function, `1 / (1 + e^-x)` elementwise.
+
+    Logistic function, `1 / (1 + e^-x)` elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_sigmoid_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sigmoid_, "sigmoid_", _S_sigmoid_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_sigmoid_.__name__ = _sigmoid_.__qualname__ = "sigmoid_"
+
+_S_erf = (("input", "tensor", None, ""),)
+
+
+def _erf(input, *, out=None):
+    """Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_erf_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_erf_out, "erf_out", _S_erf, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_erf(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_erf, "erf", _S_erf, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_erf.__name__ = _erf.__qualname__ = "erf"
+
+_S_erf_ = (("input", "tensor", None, ""),)
+
+
+def _erf_(input):
+    """In-place form of `flam_erf`: error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+
+    Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_erf_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_erf_, "erf_", _S_erf_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_erf_.__name__ = _erf_.__qualname__ = "erf_"
+
+_S_floor = (("input", "tensor", None, ""),)
+
+
+def _floor(input, *, out=None):
+    """Greatest integer not above each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_floor_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_floor_out, "floor_out", _S_floor, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_floor(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_floor, "floor", _S_floor, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_floor.__name__ = _floor.__qualname__ = "floor"
+
+_S_floor_ = (("input", "tensor", None, ""),)
+
+
+def _floor_(input):
+    """In-place form of `flam_floor`: greatest integer not above each element; integers stay as they are.
+
+    Greatest integer not above each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_floor_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_floor_, "floor_", _S_floor_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_floor_.__name__ = _floor_.__qualname__ = "floor_"
+
+_S_ceil = (("input", "tensor", None, ""),)
+
+
+def _ceil(input, *, out=None):
+    """Least integer not below each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_ceil_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_ceil_out, "ceil_out", _S_ceil, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_ceil(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ceil, "ceil", _S_ceil, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ceil.__name__ = _ceil.__qualname__ = "ceil"
+
+_S_ceil_ = (("input", "tensor", None, ""),)
+
+
+def _ceil_(input):
+    """In-place form of `flam_ceil`: least integer not below each element; integers stay as they are.
+
+    Least integer not below each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_ceil_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ceil_, "ceil_", _S_ceil_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_ceil_.__name__ = _ceil_.__qualname__ = "ceil_"
+
+_S_trunc = (("input", "tensor", None, ""),)
+
+
+def _trunc(input, *, out=None):
+    """Integer part of each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_trunc_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_trunc_out, "trunc_out", _S_trunc, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_trunc(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_trunc, "trunc", _S_trunc, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_trunc.__name__ = _trunc.__qualname__ = "trunc"
+
+_S_trunc_ = (("input", "tensor", None, ""),)
+
+
+def _trunc_(input):
+    """In-place form of `flam_trunc`: integer part of each element; integers stay as they are.
+
+    Integer part of each element; integers stay as they are. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    """
+    try:
+        h = _fast.flam_trunc_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_trunc_, "trunc_", _S_trunc_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_trunc_.__name__ = _trunc_.__qualname__ = "trunc_"
+
+_S_round = (("input", "tensor", None, ""), ("decimals", "int", None, "ko"),)
+
+
+def _round(input, *, decimals=0, out=None):
+    """Nearest value with a number of decimals, halves to even. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
+    - `decimals`: decimals to keep; negative ones round before the point; default 0.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_round_out(input._h, decimals, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_round_out, "round_out", _S_round, (input, decimals), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_round(input._h, decimals)
+    except _RETRY:
+        h = _slow(_fast.flam_round, "round", _S_round, (input, decimals))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_round.__name__ = _round.__qualname__ = "round"
+
+_S_round_ = (("input", "tensor", None, ""), ("decimals", "int", None, "ko"),)
+
+
+def _round_(input, *, decimals=0):
+    """In-place form of `flam_round`: nearest value with a number of decimals, halves to even.
+
+    Nearest value with a number of decimals, halves to even. Its gradient is 0.
+
+    - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
+    - `decimals`: decimals to keep; negative ones round before the point; default 0.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    """
+    try:
+        h = _fast.flam_round_(input._h, decimals)
+    except _RETRY:
+        h = _slow(_fast.flam_round_, "round_", _S_round_, (input, decimals))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_round_.__name__ = _round_.__qualname__ = "round_"
+
+_S_frac = (("input", "tensor", None, ""),)
+
+
+def _frac(input, *, out=None):
+    """`x - trunc(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_frac_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_frac_out, "frac_out", _S_frac, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_frac(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_frac, "frac", _S_frac, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_frac.__name__ = _frac.__qualname__ = "frac"
+
+_S_frac_ = (("input", "tensor", None, ""),)
+
+
+def _frac_(input):
+    """In-place form of `flam_frac`: `x - trunc(x)` elementwise.
+
+    `x - trunc(x)` elementwise.
+
+    - `input`: any shape; floating point.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_frac_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_frac_, "frac_", _S_frac_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_frac_.__name__ = _frac_.__qualname__ = "frac_"
+
+_S_isnan = (("input", "tensor", None, ""),)
+
+
+def _isnan(input):
+    """Whether each element is NaN.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    try:
+        h = _fast.flam_isnan(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_isnan, "isnan", _S_isnan, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_isnan.__name__ = _isnan.__qualname__ = "isnan"
+
+_S_isinf = (("input", "tensor", None, ""),)
+
+
+def _isinf(input):
+    """Whether each element is infinite.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    try:
+        h = _fast.flam_isinf(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_isinf, "isinf", _S_isinf, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_isinf.__name__ = _isinf.__qualname__ = "isinf"
+
+_S_isfinite = (("input", "tensor", None, ""),)
+
+
+def _isfinite(input):
+    """Whether each element is neither infinite nor NaN.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    try:
+        h = _fast.flam_isfinite(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_isfinite, "isfinite", _S_isfinite, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_isfinite.__name__ = _isfinite.__qualname__ = "isfinite"
+
+_S_logical_not = (("input", "tensor", None, ""),)
+
+
+def _logical_not(input, *, out=None):
+    """Whether each element is 0.
+
+    - `input`: any shape and dtype.
+    - returns: bool, shape of `input`.
+    - errors: none beyond those of every operation.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_logical_not_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logical_not_out, "logical_not_out", _S_logical_not, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logical_not(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_not, "logical_not", _S_logical_not, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logical_not.__name__ = _logical_not.__qualname__ = "logical_not"
+
+_S_logical_not_ = (("input", "tensor", None, ""),)
+
+
+def _logical_not_(input):
+    """In-place form of `flam_logical_not`: whether each element is 0.
+
+    Whether each element is 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none beyond those of every operation.
+    """
+    try:
+        h = _fast.flam_logical_not_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logical_not_, "logical_not_", _S_logical_not_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_logical_not_.__name__ = _logical_not_.__qualname__ = "logical_not_"
+
+_S_bitwise_not = (("input", "tensor", None, ""),)
+
+
+def _bitwise_not(input, *, out=None):
+    """Bits of each element inverted; of bool the negation.
+
+    - `input`: any shape; bool or integral.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_bitwise_not_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bitwise_not_out, "bitwise_not_out", _S_bitwise_not, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bitwise_not(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_not, "bitwise_not", _S_bitwise_not, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bitwise_not.__name__ = _bitwise_not.__qualname__ = "bitwise_not"
+
+_S_bitwise_not_ = (("input", "tensor", None, ""),)
+
+
+def _bitwise_not_(input):
+    """In-place form of `flam_bitwise_not`: bits of each element inverted; of bool the negation.
+
+    Bits of each element inverted; of bool the negation.
+
+    - `input`: any shape; bool or integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    """
+    try:
+        h = _fast.flam_bitwise_not_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bitwise_not_, "bitwise_not_", _S_bitwise_not_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_bitwise_not_.__name__ = _bitwise_not_.__qualname__ = "bitwise_not_"
+
 _S_sum = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
 
 
@@ -962,11 +5403,114 @@ def _sum(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_U
 
 _sum.__name__ = _sum.__qualname__ = "sum"
 
+_S_nansum = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _nansum(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET):
+    """Sum of elements, NaN counted as 0.
+
+    - `input`: any shape and dtype; bool and integers are summed in int64.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_nansum(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_nansum, "nansum", _S_nansum, (input, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nansum.__name__ = _nansum.__qualname__ = "nansum"
+
+_S_mean = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _mean(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Mean of elements; NaN of none.
+
+    - `input`: any shape; floating point, or any dtype with `dtype` given.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_mean_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_mean_out, "mean_out", _S_mean, (input, dim, keepdim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_mean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_mean, "mean", _S_mean, (input, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_mean.__name__ = _mean.__qualname__ = "mean"
+
+_S_prod = (("input", "tensor", None, ""), ("dim", "pointer?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _prod(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET):
+    """Product of elements; 1 of none.
+
+    - `input`: any shape and dtype; bool and integers are multiplied in int64.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_prod(input._h, _NULL if dim is None else dim, keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_prod, "prod", _S_prod, (input, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_prod.__name__ = _prod.__qualname__ = "prod"
+
 _S_max = (("input", "tensor", None, ""),)
 
 
 def _max(input):
-    """Greatest element of a tensor.
+    """Greatest element of a tensor; equals share the gradient.
 
     - `input`: any shape but empty; any dtype. NaN wins.
     - returns: 0-d, dtype of `input`.
@@ -997,7 +5541,7 @@ def _max_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
     - `out_values`: the greatest elements, dtype of `input`.
     - `out_indices`: their positions along `dim`, int64.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE` where `dim` has size 0.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
     """
     if axis is not _UNSET:
         dim = axis
@@ -1015,6 +5559,647 @@ def _max_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
 
 
 _max_dim.__name__ = _max_dim.__qualname__ = "max_dim"
+
+_S_min = (("input", "tensor", None, ""),)
+
+
+def _min(input):
+    """Least element of a tensor; equals share the gradient.
+
+    - `input`: any shape but empty; any dtype. NaN wins.
+    - returns: 0-d, dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+    """
+    try:
+        h = _fast.flam_min(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_min, "min", _S_min, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_min.__name__ = _min.__qualname__ = "min"
+
+_S_min_dim = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _min_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
+    """Least elements along a dimension and where they are. NaN wins; of equals, the first.
+
+    - `input`: any dtype; its size along `dim` is not 0.
+    - `dim`: the dimension to reduce.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the least elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_min_dim(input._h, dim, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_min_dim, "min_dim", _S_min_dim, (input, dim, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_min_dim(_wrap(_o0[0]), _wrap(_o1[0]))
+
+
+_min_dim.__name__ = _min_dim.__qualname__ = "min_dim"
+
+_S_amax = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _amax(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Greatest elements over dimensions; equals share the gradient. NaN wins.
+
+    - `input`: any dtype; the reduced dimensions are not empty.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_amax_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_amax_out, "amax_out", _S_amax, (input, dim, keepdim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_amax(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_amax, "amax", _S_amax, (input, dim, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_amax.__name__ = _amax.__qualname__ = "amax"
+
+_S_amin = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _amin(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Least elements over dimensions; equals share the gradient. NaN wins.
+
+    - `input`: any dtype; the reduced dimensions are not empty.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_amin_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_amin_out, "amin_out", _S_amin, (input, dim, keepdim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_amin(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_amin, "amin", _S_amin, (input, dim, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_amin.__name__ = _amin.__qualname__ = "amin"
+
+_S_argmax = (("input", "tensor", None, ""), ("dim", "pointer?", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _argmax(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Position of the greatest element; of equals, the first. NaN wins.
+
+    - `input`: any dtype but bool; the reduced dimension is not empty.
+    - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, int64.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_argmax_out(input._h, _NULL if dim is None else dim, keepdim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_argmax_out, "argmax_out", _S_argmax, (input, dim, keepdim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_argmax(input._h, _NULL if dim is None else dim, keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_argmax, "argmax", _S_argmax, (input, dim, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_argmax.__name__ = _argmax.__qualname__ = "argmax"
+
+_S_argmin = (("input", "tensor", None, ""), ("dim", "pointer?", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _argmin(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Position of the least element; of equals, the first. NaN wins.
+
+    - `input`: any dtype but bool; the reduced dimension is not empty.
+    - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, int64.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_argmin_out(input._h, _NULL if dim is None else dim, keepdim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_argmin_out, "argmin_out", _S_argmin, (input, dim, keepdim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_argmin(input._h, _NULL if dim is None else dim, keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_argmin, "argmin", _S_argmin, (input, dim, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_argmin.__name__ = _argmin.__qualname__ = "argmin"
+
+_S_any = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _any(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Whether any element is not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_any_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_any_out, "any_out", _S_any, (input, dim, keepdim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_any(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_any, "any", _S_any, (input, dim, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_any.__name__ = _any.__qualname__ = "any"
+
+_S_all = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _all(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Whether all elements are not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_all_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_all_out, "all_out", _S_all, (input, dim, keepdim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_all(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_all, "all", _S_all, (input, dim, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_all.__name__ = _all.__qualname__ = "all"
+
+_S_var = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("correction", "double", None, "ko"), ("keepdim", "bool", None, "ko"),)
+
+
+def _var(input, dim=None, *, correction=1, keepdim=False, axis=_UNSET, keepdims=_UNSET):
+    """Variance of elements, `sum((x - mean)^2) / (n - correction)`.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_var(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_var, "var", _S_var, (input, dim, correction, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_var.__name__ = _var.__qualname__ = "var"
+
+_S_var_unbiased = (("input", "tensor", None, ""), ("dim", "ints?", None, ""), ("unbiased", "bool", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _var_unbiased(input, dim=_UNSET, unbiased=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
+    """Variance of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_var_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_var_unbiased, "var_unbiased", _S_var_unbiased, (input, dim, unbiased, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_var_unbiased.__name__ = _var_unbiased.__qualname__ = "var_unbiased"
+
+_S_std = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("correction", "double", None, "ko"), ("keepdim", "bool", None, "ko"),)
+
+
+def _std(input, dim=None, *, correction=1, keepdim=False, axis=_UNSET, keepdims=_UNSET):
+    """Standard deviation of elements, `sum((x - mean)^2) / (n - correction)`, rooted.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_std(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_std, "std", _S_std, (input, dim, correction, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_std.__name__ = _std.__qualname__ = "std"
+
+_S_std_unbiased = (("input", "tensor", None, ""), ("dim", "ints?", None, ""), ("unbiased", "bool", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _std_unbiased(input, dim=_UNSET, unbiased=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
+    """Standard deviation of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_std_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_std_unbiased, "std_unbiased", _S_std_unbiased, (input, dim, unbiased, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_std_unbiased.__name__ = _std_unbiased.__qualname__ = "std_unbiased"
+
+_S_norm = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _norm(input, p=2, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET):
+    """Vector norm, `(sum |x|^p)^(1/p)`; `p` inf is the greatest magnitude, -inf the least, 0 counts elements that are not 0.
+
+    Vector norm, `(sum |x|^p)^(1/p)`; `p` inf is the greatest magnitude, -inf the least, 0 counts
+    elements that are not 0.
+
+    - `input`: any shape; floating point.
+    - `p`: order of the norm; default 2.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_norm(input._h, p, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_norm, "norm", _S_norm, (input, p, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_norm.__name__ = _norm.__qualname__ = "norm"
+
+_S_logsumexp = (("input", "tensor", None, ""), ("dim", "ints", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _logsumexp(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
+    """Logarithm of the sum of exponentials, computed without overflow.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    try:
+        h = _fast.flam_logsumexp(input._h, dim, _len(dim), keepdim)
+    except _RETRY:
+        h = _slow(_fast.flam_logsumexp, "logsumexp", _S_logsumexp, (input, dim, keepdim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logsumexp.__name__ = _logsumexp.__qualname__ = "logsumexp"
+
+_S_count_nonzero = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"),)
+
+
+def _count_nonzero(input, dim=None, *, axis=_UNSET):
+    """Number of elements that are not 0.
+
+    - `input`: any shape and dtype.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - returns: `input`'s shape without the reduced dimensions, int64.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    try:
+        h = _fast.flam_count_nonzero(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim))
+    except _RETRY:
+        h = _slow(_fast.flam_count_nonzero, "count_nonzero", _S_count_nonzero, (input, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_count_nonzero.__name__ = _count_nonzero.__qualname__ = "count_nonzero"
+
+_S_cumsum = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype", "dtype", None, "ko"),)
+
+
+def _cumsum(input, dim=_UNSET, *, dtype=None, axis=_UNSET, out=None):
+    """Running sums along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: shape of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _fast.flam_cumsum_out(input._h, dim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_cumsum_out, "cumsum_out", _S_cumsum, (input, dim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_cumsum(input._h, dim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_cumsum, "cumsum", _S_cumsum, (input, dim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cumsum.__name__ = _cumsum.__qualname__ = "cumsum"
+
+_S_cumsum_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype", "dtype", None, "ko"),)
+
+
+def _cumsum_(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
+    """In-place form of `flam_cumsum`: running sums along a dimension.
+
+    Running sums along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_cumsum_(input._h, dim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_cumsum_, "cumsum_", _S_cumsum_, (input, dim, dtype))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_cumsum_.__name__ = _cumsum_.__qualname__ = "cumsum_"
+
+_S_cumprod = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype", "dtype", None, "ko"),)
+
+
+def _cumprod(input, dim=_UNSET, *, dtype=None, axis=_UNSET, out=None):
+    """Running products along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: shape of `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _fast.flam_cumprod_out(input._h, dim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_cumprod_out, "cumprod_out", _S_cumprod, (input, dim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_cumprod(input._h, dim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_cumprod, "cumprod", _S_cumprod, (input, dim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cumprod.__name__ = _cumprod.__qualname__ = "cumprod"
+
+_S_cumprod_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype", "dtype", None, "ko"),)
+
+
+def _cumprod_(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
+    """In-place form of `flam_cumprod`: running products along a dimension.
+
+    Running products along a dimension.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_cumprod_(input._h, dim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_cumprod_, "cumprod_", _S_cumprod_, (input, dim, dtype))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_cumprod_.__name__ = _cumprod_.__qualname__ = "cumprod_"
 
 _S_view = (("input", "tensor", None, ""), ("size", "ints", None, "v"),)
 
@@ -1397,98 +6582,998 @@ def _detach(input):
 
 _detach.__name__ = _detach.__qualname__ = "detach"
 
+_S_where = (("condition", "tensor", None, ""), ("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _where(condition, input, other, *, out=None):
+    """Elements of `input` where `condition` holds, else of `other`.
+
+    - `condition`: any shape; bool.
+    - `input`: shape that broadcasts with the others'; any dtype.
+    - `other`: shape that broadcasts with the others'; any dtype.
+    - returns: the broadcast shape, the promoted dtype of `input` and `other`.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_where_out(condition._h, input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_where_out, "where_out", _S_where, (condition, input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_where(condition._h, input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_where, "where", _S_where, (condition, input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_where.__name__ = _where.__qualname__ = "where"
+
+_S_where_of = (("input", "tensor", None, ""), ("condition", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _where_of(input, condition, other):
+    """Elements of `input` where `condition` holds, else of `other`.
+
+    - `condition`: any shape; bool.
+    - `input`: shape that broadcasts with the others'; any dtype.
+    - `other`: shape that broadcasts with the others'; any dtype.
+    - returns: the broadcast shape, the promoted dtype of `input` and `other`.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_where(condition._h, input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_where, "where", _S_where, (condition, input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_where_of.__name__ = _where_of.__qualname__ = "where"
+
+_S_clamp = (("input", "tensor", None, ""), ("min", "tensor?", None, "o"), ("max", "tensor?", None, "o"),)
+
+
+def _clamp(input, min=None, max=None, *, out=None):
+    """Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: lower bound that broadcasts with `input`, or none; default none.
+    - `max`: upper bound that broadcasts with `input`, or none; default none.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_clamp_out(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_clamp_out, "clamp_out", _S_clamp, (input, min, max), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_clamp(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h)
+    except _RETRY:
+        h = _slow(_fast.flam_clamp, "clamp", _S_clamp, (input, min, max))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_clamp.__name__ = _clamp.__qualname__ = "clamp"
+
+_S_clamp_ = (("input", "tensor", None, ""), ("min", "tensor?", None, "o"), ("max", "tensor?", None, "o"),)
+
+
+def _clamp_(input, min=None, max=None):
+    """In-place form of `flam_clamp`: elements limited to a range; where `min` exceeds `max` the result is `max`.
+
+    Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: lower bound that broadcasts with `input`, or none; default none.
+    - `max`: upper bound that broadcasts with `input`, or none; default none.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_clamp_(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h)
+    except _RETRY:
+        h = _slow(_fast.flam_clamp_, "clamp_", _S_clamp_, (input, min, max))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_clamp_.__name__ = _clamp_.__qualname__ = "clamp_"
+
+_S_clamp_min = (("input", "tensor", None, ""), ("min", "tensor", None, ""),)
+
+
+def _clamp_min(input, min, *, out=None):
+    """Elements not below a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: bound that broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_clamp_min_out(input._h, min._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_clamp_min_out, "clamp_min_out", _S_clamp_min, (input, min), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_clamp_min(input._h, min._h)
+    except _RETRY:
+        h = _slow(_fast.flam_clamp_min, "clamp_min", _S_clamp_min, (input, min))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_clamp_min.__name__ = _clamp_min.__qualname__ = "clamp_min"
+
+_S_clamp_min_ = (("input", "tensor", None, ""), ("min", "tensor", None, ""),)
+
+
+def _clamp_min_(input, min):
+    """In-place form of `flam_clamp_min`: elements not below a bound.
+
+    Elements not below a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `min`: bound that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_clamp_min_(input._h, min._h)
+    except _RETRY:
+        h = _slow(_fast.flam_clamp_min_, "clamp_min_", _S_clamp_min_, (input, min))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_clamp_min_.__name__ = _clamp_min_.__qualname__ = "clamp_min_"
+
+_S_clamp_max = (("input", "tensor", None, ""), ("max", "tensor", None, ""),)
+
+
+def _clamp_max(input, max, *, out=None):
+    """Elements not above a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `max`: bound that broadcasts with `input`.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_clamp_max_out(input._h, max._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_clamp_max_out, "clamp_max_out", _S_clamp_max, (input, max), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_clamp_max(input._h, max._h)
+    except _RETRY:
+        h = _slow(_fast.flam_clamp_max, "clamp_max", _S_clamp_max, (input, max))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_clamp_max.__name__ = _clamp_max.__qualname__ = "clamp_max"
+
+_S_clamp_max_ = (("input", "tensor", None, ""), ("max", "tensor", None, ""),)
+
+
+def _clamp_max_(input, max):
+    """In-place form of `flam_clamp_max`: elements not above a bound.
+
+    Elements not above a bound. NaN stays NaN.
+
+    - `input`: any shape and dtype.
+    - `max`: bound that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_clamp_max_(input._h, max._h)
+    except _RETRY:
+        h = _slow(_fast.flam_clamp_max_, "clamp_max_", _S_clamp_max_, (input, max))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_clamp_max_.__name__ = _clamp_max_.__qualname__ = "clamp_max_"
+
+_S_masked_fill = (("input", "tensor", None, ""), ("mask", "tensor", None, ""), ("value", "tensor", None, ""),)
+
+
+def _masked_fill(input, mask, value):
+    """`input` with `value` wherever `mask` holds.
+
+    - `input`: any shape and dtype.
+    - `mask`: shape that broadcasts with `input`'s; bool.
+    - `value`: number or 0-d tensor, converted to `input`'s dtype.
+    - returns: the broadcast shape, dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_masked_fill(input._h, mask._h, value._h)
+    except _RETRY:
+        h = _slow(_fast.flam_masked_fill, "masked_fill", _S_masked_fill, (input, mask, value))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_masked_fill.__name__ = _masked_fill.__qualname__ = "masked_fill"
+
+_S_masked_fill_ = (("input", "tensor", None, ""), ("mask", "tensor", None, ""), ("value", "tensor", None, ""),)
+
+
+def _masked_fill_(input, mask, value):
+    """In-place form of `flam_masked_fill`: `input` with `value` wherever `mask` holds.
+
+    `input` with `value` wherever `mask` holds.
+
+    - `input`: any shape and dtype.
+    - `mask`: shape that broadcasts with `input`'s; bool.
+    - `value`: number or 0-d tensor, converted to `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_masked_fill_(input._h, mask._h, value._h)
+    except _RETRY:
+        h = _slow(_fast.flam_masked_fill_, "masked_fill_", _S_masked_fill_, (input, mask, value))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_masked_fill_.__name__ = _masked_fill_.__qualname__ = "masked_fill_"
+
+_S_lerp = (("input", "tensor", None, ""), ("end", "tensor", None, ""), ("weight", "tensor", None, ""),)
+
+
+def _lerp(input, end, weight, *, out=None):
+    """Linear interpolation, `input + weight * (end - input)` elementwise.
+
+    - `input`: value at weight 0; floating point.
+    - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
+    - `weight`: number or tensor that broadcasts.
+    - returns: the broadcast shape, dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_lerp_out(input._h, end._h, weight._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_lerp_out, "lerp_out", _S_lerp, (input, end, weight), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_lerp(input._h, end._h, weight._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lerp, "lerp", _S_lerp, (input, end, weight))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_lerp.__name__ = _lerp.__qualname__ = "lerp"
+
+_S_lerp_ = (("input", "tensor", None, ""), ("end", "tensor", None, ""), ("weight", "tensor", None, ""),)
+
+
+def _lerp_(input, end, weight):
+    """In-place form of `flam_lerp`: linear interpolation, `input + weight * (end - input)` elementwise.
+
+    Linear interpolation, `input + weight * (end - input)` elementwise.
+
+    - `input`: value at weight 0; floating point.
+    - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
+    - `weight`: number or tensor that broadcasts.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    try:
+        h = _fast.flam_lerp_(input._h, end._h, weight._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lerp_, "lerp_", _S_lerp_, (input, end, weight))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_lerp_.__name__ = _lerp_.__qualname__ = "lerp_"
+
+_S_addcmul = (("input", "tensor", None, ""), ("tensor1", "tensor", None, ""), ("tensor2", "tensor", None, ""), ("value", "double", None, "ko"),)
+
+
+def _addcmul(input, tensor1, tensor2, *, value=1, out=None):
+    """`input + value * tensor1 * tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_addcmul_out, "addcmul_out", _S_addcmul, (input, tensor1, tensor2, value), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_addcmul(input._h, tensor1._h, tensor2._h, value)
+    except _RETRY:
+        h = _slow(_fast.flam_addcmul, "addcmul", _S_addcmul, (input, tensor1, tensor2, value))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_addcmul.__name__ = _addcmul.__qualname__ = "addcmul"
+
+_S_addcmul_ = (("input", "tensor", None, ""), ("tensor1", "tensor", None, ""), ("tensor2", "tensor", None, ""), ("value", "double", None, "ko"),)
+
+
+def _addcmul_(input, tensor1, tensor2, *, value=1):
+    """In-place form of `flam_addcmul`: `input + value * tensor1 * tensor2` elementwise.
+
+    `input + value * tensor1 * tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    """
+    try:
+        h = _fast.flam_addcmul_(input._h, tensor1._h, tensor2._h, value)
+    except _RETRY:
+        h = _slow(_fast.flam_addcmul_, "addcmul_", _S_addcmul_, (input, tensor1, tensor2, value))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_addcmul_.__name__ = _addcmul_.__qualname__ = "addcmul_"
+
+_S_addcdiv = (("input", "tensor", None, ""), ("tensor1", "tensor", None, ""), ("tensor2", "tensor", None, ""), ("value", "double", None, "ko"),)
+
+
+def _addcdiv(input, tensor1, tensor2, *, value=1, out=None):
+    """`input + value * tensor1 / tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: the broadcast shape, the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_addcdiv_out, "addcdiv_out", _S_addcdiv, (input, tensor1, tensor2, value), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_addcdiv(input._h, tensor1._h, tensor2._h, value)
+    except _RETRY:
+        h = _slow(_fast.flam_addcdiv, "addcdiv", _S_addcdiv, (input, tensor1, tensor2, value))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_addcdiv.__name__ = _addcdiv.__qualname__ = "addcdiv"
+
+_S_addcdiv_ = (("input", "tensor", None, ""), ("tensor1", "tensor", None, ""), ("tensor2", "tensor", None, ""), ("value", "double", None, "ko"),)
+
+
+def _addcdiv_(input, tensor1, tensor2, *, value=1):
+    """In-place form of `flam_addcdiv`: `input + value * tensor1 / tensor2` elementwise.
+
+    `input + value * tensor1 / tensor2` elementwise.
+
+    - `input`: any shape and dtype.
+    - `tensor1`: shape that broadcasts with the others'.
+    - `tensor2`: shape that broadcasts with the others'.
+    - `value`: factor; default 1. Must be integral where the result is integral.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    """
+    try:
+        h = _fast.flam_addcdiv_(input._h, tensor1._h, tensor2._h, value)
+    except _RETRY:
+        h = _slow(_fast.flam_addcdiv_, "addcdiv_", _S_addcdiv_, (input, tensor1, tensor2, value))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_addcdiv_.__name__ = _addcdiv_.__qualname__ = "addcdiv_"
+
 TORCH = {
+    "abs": _abs,
+    "abs_": _abs_,
+    "absolute": _abs,
+    "absolute_": _abs_,
+    "acos": _acos,
+    "acos_": _acos_,
     "add": _add,
     "add_": _add_,
+    "addcdiv": _addcdiv,
+    "addcdiv_": _addcdiv_,
+    "addcmul": _addcmul,
+    "addcmul_": _addcmul_,
     "addmm": _addmm,
     "addmm_": _addmm_,
+    "all": _all,
+    "allclose": _allclose,
+    "amax": _amax,
+    "amin": _amin,
+    "any": _any,
+    "arccos": _acos,
+    "arccos_": _acos_,
+    "arcsin": _asin,
+    "arcsin_": _asin_,
+    "arctan": _atan,
+    "arctan2": _atan2,
+    "arctan2_": _atan2_,
+    "arctan_": _atan_,
+    "argmax": _argmax,
+    "argmin": _argmin,
     "as_strided": _as_strided,
+    "asin": _asin,
+    "asin_": _asin_,
+    "atan": _atan,
+    "atan2": _atan2,
+    "atan2_": _atan2_,
+    "atan_": _atan_,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
+    "bitwise_and": _bitwise_and,
+    "bitwise_and_": _bitwise_and_,
+    "bitwise_left_shift": _bitwise_left_shift,
+    "bitwise_left_shift_": _bitwise_left_shift_,
+    "bitwise_not": _bitwise_not,
+    "bitwise_not_": _bitwise_not_,
+    "bitwise_or": _bitwise_or,
+    "bitwise_or_": _bitwise_or_,
+    "bitwise_right_shift": _bitwise_right_shift,
+    "bitwise_right_shift_": _bitwise_right_shift_,
+    "bitwise_xor": _bitwise_xor,
+    "bitwise_xor_": _bitwise_xor_,
     "bmm": _bmm,
+    "ceil": _ceil,
+    "ceil_": _ceil_,
+    "celu": _celu,
+    "celu_": _celu_,
+    "clamp": _clamp,
+    "clamp_": _clamp_,
+    "clamp_max": _clamp_max,
+    "clamp_max_": _clamp_max_,
+    "clamp_min": _clamp_min,
+    "clamp_min_": _clamp_min_,
+    "clip": _clamp,
+    "clip_": _clamp_,
     "clone": _clone,
+    "cos": _cos,
+    "cos_": _cos_,
+    "cosh": _cosh,
+    "cosh_": _cosh_,
+    "count_nonzero": _count_nonzero,
+    "cumprod": _cumprod,
+    "cumprod_": _cumprod_,
+    "cumsum": _cumsum,
+    "cumsum_": _cumsum_,
     "detach": _detach,
+    "div": _div,
+    "div_": _div_,
+    "divide": _div,
+    "divide_": _div_,
     "dot": _dot,
     "empty": _empty,
+    "eq": _eq,
+    "eq_": _eq_,
+    "equal": _equal,
+    "erf": _erf,
+    "erf_": _erf_,
+    "exp": _exp,
+    "exp2": _exp2,
+    "exp2_": _exp2_,
+    "exp_": _exp_,
+    "expm1": _expm1,
+    "expm1_": _expm1_,
+    "fix": _trunc,
+    "fix_": _trunc_,
     "flatten": _flatten,
+    "floor": _floor,
+    "floor_": _floor_,
+    "floor_divide": _floor_divide,
+    "floor_divide_": _floor_divide_,
+    "fmax": _fmax,
+    "fmin": _fmin,
+    "fmod": _fmod,
+    "fmod_": _fmod_,
+    "frac": _frac,
+    "frac_": _frac_,
     "full": _full,
+    "ge": _ge,
+    "ge_": _ge_,
     "get_num_threads": _get_num_threads,
+    "greater": _gt,
+    "greater_": _gt_,
+    "greater_equal": _ge,
+    "greater_equal_": _ge_,
+    "gt": _gt,
+    "gt_": _gt_,
     "index_add": _index_add,
     "index_add_": _index_add_,
+    "isclose": _isclose,
+    "isfinite": _isfinite,
+    "isinf": _isinf,
+    "isnan": _isnan,
+    "le": _le,
+    "le_": _le_,
+    "lerp": _lerp,
+    "lerp_": _lerp_,
+    "less": _lt,
+    "less_": _lt_,
+    "less_equal": _le,
+    "less_equal_": _le_,
+    "log": _log,
+    "log10": _log10,
+    "log10_": _log10_,
+    "log1p": _log1p,
+    "log1p_": _log1p_,
+    "log2": _log2,
+    "log2_": _log2_,
+    "log_": _log_,
+    "log_softmax": _log_softmax,
+    "logical_and": _logical_and,
+    "logical_and_": _logical_and_,
+    "logical_not": _logical_not,
+    "logical_not_": _logical_not_,
+    "logical_or": _logical_or,
+    "logical_or_": _logical_or_,
+    "logical_xor": _logical_xor,
+    "logical_xor_": _logical_xor_,
+    "logsumexp": _logsumexp,
+    "lt": _lt,
+    "lt_": _lt_,
+    "masked_fill": _masked_fill,
+    "masked_fill_": _masked_fill_,
     "matmul": _matmul,
-    "max": _overloaded("max", (_max, _S_max), (_max_dim, _S_max_dim)),
+    "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
+    "maximum": _maximum,
+    "mean": _mean,
+    "min": _overloaded("min", (_minimum, _S_minimum), (_min, _S_min), (_min_dim, _S_min_dim)),
+    "minimum": _minimum,
     "mm": _mm,
     "mul": _mul,
     "mul_": _mul_,
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
+    "nansum": _nansum,
     "narrow": _narrow,
+    "ne": _ne,
+    "ne_": _ne_,
+    "neg": _neg,
+    "neg_": _neg_,
+    "negative": _neg,
+    "negative_": _neg_,
+    "norm": _norm,
+    "not_equal": _ne,
+    "not_equal_": _ne_,
     "ones": _ones,
     "outer": _outer,
     "permute": _permute,
+    "positive": _positive,
+    "pow": _pow,
+    "pow_": _pow_,
+    "prod": _prod,
+    "reciprocal": _reciprocal,
+    "reciprocal_": _reciprocal_,
     "relu": _relu,
     "relu_": _relu_,
+    "remainder": _remainder,
+    "remainder_": _remainder_,
     "reshape": _reshape,
+    "round": _round,
+    "round_": _round_,
+    "rsqrt": _rsqrt,
+    "rsqrt_": _rsqrt_,
+    "rsub": _rsub,
     "select": _select,
+    "selu": _selu,
+    "selu_": _selu_,
     "set_num_threads": _set_num_threads,
+    "sgn": _sign,
+    "sgn_": _sign_,
+    "sigmoid": _sigmoid,
+    "sigmoid_": _sigmoid_,
+    "sign": _sign,
+    "sign_": _sign_,
+    "sin": _sin,
+    "sin_": _sin_,
+    "sinh": _sinh,
+    "sinh_": _sinh_,
+    "softmax": _softmax,
+    "sqrt": _sqrt,
+    "sqrt_": _sqrt_,
+    "square": _square,
+    "square_": _square_,
     "squeeze": _squeeze,
+    "std": _overloaded("std", (_std, _S_std), (_std_unbiased, _S_std_unbiased)),
     "sub": _sub,
     "sub_": _sub_,
     "sum": _sum,
     "swapaxes": _transpose,
     "t": _t,
+    "tan": _tan,
+    "tan_": _tan_,
+    "tanh": _tanh,
+    "tanh_": _tanh_,
+    "threshold": _threshold,
+    "threshold_": _threshold_,
     "transpose": _transpose,
+    "true_divide": _div,
+    "true_divide_": _div_,
+    "trunc": _trunc,
+    "trunc_": _trunc_,
     "unsqueeze": _unsqueeze,
+    "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
+    "where": _where,
     "zeros": _zeros,
 }
 TENSOR = {
+    "abs": _abs,
+    "abs_": _abs_,
+    "absolute": _abs,
+    "absolute_": _abs_,
+    "acos": _acos,
+    "acos_": _acos_,
     "add": _add,
     "add_": _add_,
+    "addcdiv": _addcdiv,
+    "addcdiv_": _addcdiv_,
+    "addcmul": _addcmul,
+    "addcmul_": _addcmul_,
     "addmm": _addmm,
     "addmm_": _addmm_,
+    "all": _all,
+    "allclose": _allclose,
+    "amax": _amax,
+    "amin": _amin,
+    "any": _any,
+    "arccos": _acos,
+    "arccos_": _acos_,
+    "arcsin": _asin,
+    "arcsin_": _asin_,
+    "arctan": _atan,
+    "arctan2": _atan2,
+    "arctan2_": _atan2_,
+    "arctan_": _atan_,
+    "argmax": _argmax,
+    "argmin": _argmin,
     "as_strided": _as_strided,
+    "asin": _asin,
+    "asin_": _asin_,
+    "atan": _atan,
+    "atan2": _atan2,
+    "atan2_": _atan2_,
+    "atan_": _atan_,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
+    "bitwise_and": _bitwise_and,
+    "bitwise_and_": _bitwise_and_,
+    "bitwise_left_shift": _bitwise_left_shift,
+    "bitwise_left_shift_": _bitwise_left_shift_,
+    "bitwise_not": _bitwise_not,
+    "bitwise_not_": _bitwise_not_,
+    "bitwise_or": _bitwise_or,
+    "bitwise_or_": _bitwise_or_,
+    "bitwise_right_shift": _bitwise_right_shift,
+    "bitwise_right_shift_": _bitwise_right_shift_,
+    "bitwise_xor": _bitwise_xor,
+    "bitwise_xor_": _bitwise_xor_,
     "bmm": _bmm,
+    "ceil": _ceil,
+    "ceil_": _ceil_,
+    "clamp": _clamp,
+    "clamp_": _clamp_,
+    "clamp_max": _clamp_max,
+    "clamp_max_": _clamp_max_,
+    "clamp_min": _clamp_min,
+    "clamp_min_": _clamp_min_,
+    "clip": _clamp,
+    "clip_": _clamp_,
     "clone": _clone,
     "contiguous": _contiguous,
     "copy_": _copy_,
+    "cos": _cos,
+    "cos_": _cos_,
+    "cosh": _cosh,
+    "cosh_": _cosh_,
+    "count_nonzero": _count_nonzero,
+    "cumprod": _cumprod,
+    "cumprod_": _cumprod_,
+    "cumsum": _cumsum,
+    "cumsum_": _cumsum_,
     "detach": _detach,
+    "div": _div,
+    "div_": _div_,
+    "divide": _div,
+    "divide_": _div_,
     "dot": _dot,
+    "eq": _eq,
+    "eq_": _eq_,
+    "equal": _equal,
+    "erf": _erf,
+    "erf_": _erf_,
+    "exp": _exp,
+    "exp2": _exp2,
+    "exp2_": _exp2_,
+    "exp_": _exp_,
     "expand": _expand,
+    "expm1": _expm1,
+    "expm1_": _expm1_,
     "fill_": _fill_,
+    "fix": _trunc,
+    "fix_": _trunc_,
     "flatten": _flatten,
+    "floor": _floor,
+    "floor_": _floor_,
+    "floor_divide": _floor_divide,
+    "floor_divide_": _floor_divide_,
+    "fmax": _fmax,
+    "fmin": _fmin,
+    "fmod": _fmod,
+    "fmod_": _fmod_,
+    "frac": _frac,
+    "frac_": _frac_,
+    "ge": _ge,
+    "ge_": _ge_,
+    "greater": _gt,
+    "greater_": _gt_,
+    "greater_equal": _ge,
+    "greater_equal_": _ge_,
+    "gt": _gt,
+    "gt_": _gt_,
     "index_add": _index_add,
     "index_add_": _index_add_,
+    "isclose": _isclose,
+    "isfinite": _isfinite,
+    "isinf": _isinf,
+    "isnan": _isnan,
+    "le": _le,
+    "le_": _le_,
+    "lerp": _lerp,
+    "lerp_": _lerp_,
+    "less": _lt,
+    "less_": _lt_,
+    "less_equal": _le,
+    "less_equal_": _le_,
+    "log": _log,
+    "log10": _log10,
+    "log10_": _log10_,
+    "log1p": _log1p,
+    "log1p_": _log1p_,
+    "log2": _log2,
+    "log2_": _log2_,
+    "log_": _log_,
+    "log_softmax": _log_softmax,
+    "logical_and": _logical_and,
+    "logical_and_": _logical_and_,
+    "logical_not": _logical_not,
+    "logical_not_": _logical_not_,
+    "logical_or": _logical_or,
+    "logical_or_": _logical_or_,
+    "logical_xor": _logical_xor,
+    "logical_xor_": _logical_xor_,
+    "logsumexp": _logsumexp,
+    "lt": _lt,
+    "lt_": _lt_,
+    "masked_fill": _masked_fill,
+    "masked_fill_": _masked_fill_,
     "matmul": _matmul,
-    "max": _overloaded("max", (_max, _S_max), (_max_dim, _S_max_dim)),
+    "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
+    "maximum": _maximum,
+    "mean": _mean,
+    "min": _overloaded("min", (_minimum, _S_minimum), (_min, _S_min), (_min_dim, _S_min_dim)),
+    "minimum": _minimum,
     "mm": _mm,
     "mul": _mul,
     "mul_": _mul_,
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
+    "nansum": _nansum,
     "narrow": _narrow,
+    "ne": _ne,
+    "ne_": _ne_,
+    "neg": _neg,
+    "neg_": _neg_,
+    "negative": _neg,
+    "negative_": _neg_,
+    "norm": _norm,
+    "not_equal": _ne,
+    "not_equal_": _ne_,
     "outer": _outer,
     "permute": _permute,
+    "positive": _positive,
+    "pow": _pow,
+    "pow_": _pow_,
+    "prod": _prod,
+    "reciprocal": _reciprocal,
+    "reciprocal_": _reciprocal_,
     "relu": _relu,
     "relu_": _relu_,
+    "remainder": _remainder,
+    "remainder_": _remainder_,
     "reshape": _reshape,
     "resize_": _resize_,
+    "round": _round,
+    "round_": _round_,
+    "rsqrt": _rsqrt,
+    "rsqrt_": _rsqrt_,
     "select": _select,
+    "sgn": _sign,
+    "sgn_": _sign_,
+    "sigmoid": _sigmoid,
+    "sigmoid_": _sigmoid_,
+    "sign": _sign,
+    "sign_": _sign_,
+    "sin": _sin,
+    "sin_": _sin_,
+    "sinh": _sinh,
+    "sinh_": _sinh_,
+    "softmax": _softmax,
+    "sqrt": _sqrt,
+    "sqrt_": _sqrt_,
+    "square": _square,
+    "square_": _square_,
     "squeeze": _squeeze,
+    "std": _overloaded("std", (_std, _S_std), (_std_unbiased, _S_std_unbiased)),
     "sub": _sub,
     "sub_": _sub_,
     "sum": _sum,
     "swapaxes": _transpose,
     "t": _t,
+    "tan": _tan,
+    "tan_": _tan_,
+    "tanh": _tanh,
+    "tanh_": _tanh_,
     "transpose": _transpose,
+    "true_divide": _div,
+    "true_divide_": _div_,
+    "trunc": _trunc,
+    "trunc_": _trunc_,
     "unsqueeze": _unsqueeze,
+    "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
     "view": _view,
+    "where": _where_of,
     "zero_": _zero_,
 }
 FUNCTIONAL = {
+    "binary_cross_entropy": _binary_cross_entropy,
+    "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits,
+    "celu": _F_celu,
+    "cross_entropy": _cross_entropy,
+    "elu": _F_elu,
+    "elu_": _elu_,
+    "gelu": _gelu,
+    "hardsigmoid": _F_hardsigmoid,
+    "hardsigmoid_": _hardsigmoid_,
+    "hardswish": _F_hardswish,
+    "hardswish_": _hardswish_,
+    "hardtanh": _F_hardtanh,
+    "hardtanh_": _hardtanh_,
+    "huber_loss": _huber_loss,
+    "kl_div": _kl_div,
+    "l1_loss": _l1_loss,
+    "leaky_relu": _F_leaky_relu,
+    "leaky_relu_": _leaky_relu_,
     "linear": _linear,
+    "log_softmax": _log_softmax,
+    "logsigmoid": _logsigmoid,
+    "mish": _F_mish,
+    "mish_": _mish_,
+    "mse_loss": _mse_loss,
+    "nll_loss": _nll_loss,
     "relu": _F_relu,
+    "relu6": _F_relu6,
+    "relu6_": _relu6_,
+    "selu": _F_selu,
+    "sigmoid": _F_sigmoid,
+    "silu": _F_silu,
+    "silu_": _silu_,
+    "smooth_l1_loss": _smooth_l1_loss,
+    "softmax": _softmax,
+    "softplus": _softplus,
+    "softsign": _softsign,
+    "tanh": _F_tanh,
+    "tanhshrink": _tanhshrink,
+    "threshold": _F_threshold,
+}
+SPECIAL = {
+    "erf": _erf,
+    "erf_": _erf_,
+    "exp2": _exp2,
+    "exp2_": _exp2_,
+    "expit": _sigmoid,
+    "expit_": _sigmoid_,
+    "expm1": _expm1,
+    "expm1_": _expm1_,
+    "log1p": _log1p,
+    "log1p_": _log1p_,
+    "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
+    "round": _round,
+    "round_": _round_,
+    "softmax": _softmax,
+}
+LINALG = {
+    "vector_norm": _norm,
 }
