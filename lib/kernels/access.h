@@ -23,10 +23,15 @@ inline Access writes(const Tensor& t) { return access_of(t, true); }
 
 template <class Args>
 void launch_kernel(const char* op, KernelFn fn, Device device, const Args& args,
-                   std::initializer_list<Access> accesses) {
+                   std::span<const Access> accesses) {
   static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= 4000);
   if (device.is_cpu()) return fn(nullptr, &args);
-  launch(current_stream(device), op, fn, &args, sizeof args, {accesses.begin(), accesses.size()});
+  launch(current_stream(device), op, fn, &args, sizeof args, accesses);
+}
+template <class Args>
+void launch_kernel(const char* op, KernelFn fn, Device device, const Args& args,
+                   std::initializer_list<Access> accesses) {
+  launch_kernel(op, fn, device, args, std::span(accesses.begin(), accesses.size()));
 }
 
 }  // namespace flambeau

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/thread_pool.h"
-#include "tests/kernels/tensors.h"
+#include "tensors.h"
 
 namespace flambeau {
 namespace {

@@ -1,0 +1,22 @@
+// Indices that are out of range. Host code throws at once. A launch on a device cannot: its kernel puts the first
+// bad index into a word of page-locked memory and goes on with index 0, and whoever waits for the device calls
+// check_reports, which throws the same error. Each launch that may fail carries the device's report.
+#pragma once
+#include "kernels/kernel.h"
+
+namespace flambeau {
+
+struct Report {
+  int32_t tripped;  // 0: nothing to report
+  int32_t dim;
+  int64_t index, size;
+  const char* op;
+};
+
+// The device's report for a launch, null on the cpu. Throws what an earlier launch left in it.
+Report* report_of(Device d);
+// Throws the bad index of a launch that has finished; to be called after a wait for the device.
+void check_reports(Device d);
+[[noreturn]] void throw_index(const char* op, int64_t index, int32_t dim, int64_t size);
+
+}  // namespace flambeau
