@@ -14,6 +14,7 @@
 #include "flambeau/device.h"
 #include "flambeau/error.h"
 #include "flambeau/index.h"
+#include "flambeau/io.h"
 #include "flambeau/loss.h"
 #include "flambeau/matmul.h"
 #include "flambeau/memory.h"

@@ -234,6 +234,8 @@ struct flam_api_table {
       double);
   flam_tensor *(*index_add_out)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
       *, double, flam_tensor *);
+  flam_status (*save)(const flam_state *, const char *);
+  flam_state *(*load)(const char *, flam_device);
   flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
@@ -816,6 +818,8 @@ const char *flam_load(const char *path) {
   FLAM_LOAD_(index_add);
   FLAM_LOAD_(index_add_);
   FLAM_LOAD_(index_add_out);
+  FLAM_LOAD_(save);
+  FLAM_LOAD_(load);
   FLAM_LOAD_(mse_loss);
   FLAM_LOAD_(l1_loss);
   FLAM_LOAD_(smooth_l1_loss);
@@ -1359,6 +1363,8 @@ const char *flam_load(const char *path) {
 #define flam_index_add (flam_api.index_add)
 #define flam_index_add_ (flam_api.index_add_)
 #define flam_index_add_out (flam_api.index_add_out)
+#define flam_save (flam_api.save)
+#define flam_load (flam_api.load)
 #define flam_mse_loss (flam_api.mse_loss)
 #define flam_l1_loss (flam_api.l1_loss)
 #define flam_smooth_l1_loss (flam_api.smooth_l1_loss)

@@ -588,6 +588,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/device.h"
 #include "flambeau/error.h"
 #include "flambeau/index.h"
+#include "flambeau/io.h"
 #include "flambeau/loss.h"
 #include "flambeau/matmul.h"
 #include "flambeau/memory.h"
@@ -604,164 +605,172 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 144), // flam_module *
-/*  2 */ _CFFI_OP(_CFFI_OP_POINTER, 7), // flam_tensor const * const *
-/*  3 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_module *, flam_tensor const *)
-/*  6 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/*  7 */ _CFFI_OP(_CFFI_OP_POINTER, 153), // flam_tensor const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 158), // flam_state *()(char const *, int32_t)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 139), // char const *
+/*  2 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
+/*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 151), // flam_module *
+/*  6 */ _CFFI_OP(_CFFI_OP_POINTER, 11), // flam_tensor const * const *
+/*  7 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 10 */ _CFFI_OP(_CFFI_OP_POINTER, 153), // flam_tensor *
-/* 11 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 12 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
-/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 14 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_tensor const *)
-/* 15 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
-/* 18 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 19 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 20 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 22 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 24 */ _CFFI_OP(_CFFI_OP_FUNCTION, 10), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 157), // void const *
-/* 26 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // int64_t const *
-/* 27 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 28 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 29 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 30 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 31 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION, 154), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
-/* 33 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
-/* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 35 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
-/* 36 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 37 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
+/*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_module *, flam_tensor const *)
+/* 10 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 161), // flam_tensor const *
+/* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 161), // flam_tensor *
+/* 15 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 16 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 18 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *)
+/* 19 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 21 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 22 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 23 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 24 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 25 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 26 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 29 */ _CFFI_OP(_CFFI_OP_POINTER, 165), // void const *
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 61), // int64_t const *
+/* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 32 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 33 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 162), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 37 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
 /* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 40 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_event const *)
-/* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 136), // flam_event const *
-/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_event const *, flam_stream const *)
-/* 47 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 48 */ _CFFI_OP(_CFFI_OP_POINTER, 152), // flam_stream const *
+/* 39 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
+/* 40 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 41 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
+/* 42 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 43 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 44 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
+/* 48 */ _CFFI_OP(_CFFI_OP_POINTER, 143), // flam_event const *
 /* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 51 */ _CFFI_OP(_CFFI_OP_POINTER, 142), // flam_loader *
-/* 52 */ _CFFI_OP(_CFFI_OP_POINTER, 154), // flam_tensor_list * *
-/* 53 */ _CFFI_OP(_CFFI_OP_POINTER, 120), // void * *
-/* 54 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_loader *, int64_t, int64_t)
-/* 56 */ _CFFI_OP(_CFFI_OP_NOOP, 51),
-/* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 58 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 62 */ _CFFI_OP(_CFFI_OP_POINTER, 151), // flam_state const *
-/* 63 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
-/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
+/* 51 */ _CFFI_OP(_CFFI_OP_NOOP, 48),
+/* 52 */ _CFFI_OP(_CFFI_OP_POINTER, 160), // flam_stream const *
+/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 54 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
+/* 55 */ _CFFI_OP(_CFFI_OP_POINTER, 149), // flam_loader *
+/* 56 */ _CFFI_OP(_CFFI_OP_POINTER, 162), // flam_tensor_list * *
+/* 57 */ _CFFI_OP(_CFFI_OP_POINTER, 128), // void * *
+/* 58 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 60 */ _CFFI_OP(_CFFI_OP_NOOP, 55),
+/* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 62 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
+/* 65 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 66 */ _CFFI_OP(_CFFI_OP_POINTER, 159), // flam_state const *
 /* 67 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 68 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 69 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_stream const *)
-/* 72 */ _CFFI_OP(_CFFI_OP_NOOP, 48),
-/* 73 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_stream const *, flam_stream const *)
-/* 75 */ _CFFI_OP(_CFFI_OP_NOOP, 48),
-/* 76 */ _CFFI_OP(_CFFI_OP_NOOP, 48),
-/* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
-/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 81 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
-/* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 84 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 85 */ _CFFI_OP(_CFFI_OP_NOOP, 2),
-/* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, double *)
-/* 89 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 90 */ _CFFI_OP(_CFFI_OP_POINTER, 100), // double *
-/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 94 */ _CFFI_OP(_CFFI_OP_POINTER, 137), // flam_format_options const *
-/* 95 */ _CFFI_OP(_CFFI_OP_POINTER, 131), // char const * *
-/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
-/* 98 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
-/* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 12), // int32_t *
+/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 70 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 71 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 72 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 73 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
+/* 76 */ _CFFI_OP(_CFFI_OP_NOOP, 66),
+/* 77 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 79 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
+/* 80 */ _CFFI_OP(_CFFI_OP_NOOP, 52),
+/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
+/* 83 */ _CFFI_OP(_CFFI_OP_NOOP, 52),
+/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 52),
+/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
+/* 88 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 89 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
+/* 90 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
+/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
+/* 97 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 98 */ _CFFI_OP(_CFFI_OP_POINTER, 108), // double *
+/* 99 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 100 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
+/* 101 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 102 */ _CFFI_OP(_CFFI_OP_POINTER, 144), // flam_format_options const *
+/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 107 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, int64_t *)
-/* 111 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 112 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // int64_t *
-/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, void * *)
-/* 115 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 107 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 111 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
+/* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
+/* 114 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 115 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 116 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
 /* 117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(flam_tensor const *, void *, size_t)
-/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 7),
-/* 120 */ _CFFI_OP(_CFFI_OP_POINTER, 157), // void *
-/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 122 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 123 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(int32_t)
-/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
+/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 120 */ _CFFI_OP(_CFFI_OP_POINTER, 61), // int64_t *
+/* 121 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 122 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
+/* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 124 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
 /* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 12), // int32_t()(void)
-/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 157), // void()(flam_loader *)
-/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 51),
+/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
+/* 127 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 128 */ _CFFI_OP(_CFFI_OP_POINTER, 165), // void *
+/* 129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 131 */ _CFFI_OP(_CFFI_OP_POINTER, 132), // char const *
-/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 133 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 134 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 135 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 136 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 137 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 138 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 139 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 140 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
-/* 141 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
-/* 142 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
-/* 143 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
-/* 144 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
-/* 145 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
-/* 146 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
-/* 147 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
-/* 148 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
-/* 149 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
-/* 150 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
-/* 151 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
-/* 152 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
-/* 153 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
-/* 154 */ _CFFI_OP(_CFFI_OP_POINTER, 155), // flam_tensor_list *
-/* 155 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
-/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
+/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 165), // void()(flam_loader *)
+/* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 55),
+/* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 140 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 141 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 142 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 143 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 144 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 145 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 146 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 147 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
+/* 148 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
+/* 149 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
+/* 150 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
+/* 151 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
+/* 152 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
+/* 153 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
+/* 154 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
+/* 155 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
+/* 156 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
+/* 157 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
+/* 158 */ _CFFI_OP(_CFFI_OP_POINTER, 159), // flam_state *
+/* 159 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
+/* 160 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
+/* 161 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
+/* 162 */ _CFFI_OP(_CFFI_OP_POINTER, 163), // flam_tensor_list *
+/* 163 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
+/* 164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -793,19 +802,19 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg1, (char **)&x1);
+      _cffi_type(11), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -823,10 +832,10 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(103), arg5, (char **)&x5);
+      _cffi_type(111), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(103), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(111), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -879,10 +888,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2), arg0, (char **)&x0);
+      _cffi_type(6), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(6), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -892,10 +901,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2), arg2, (char **)&x2);
+      _cffi_type(6), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(6), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -913,10 +922,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2), arg6, (char **)&x6);
+      _cffi_type(6), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(6), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -963,19 +972,19 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(10), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(10), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg1, (char **)&x1);
+      _cffi_type(11), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -991,7 +1000,7 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(10));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1052,28 +1061,28 @@ _cffi_f_flam_equal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg1, (char **)&x1);
+      _cffi_type(11), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(103), arg2, (char **)&x2);
+      _cffi_type(111), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(103), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(111), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1108,10 +1117,10 @@ _cffi_f_flam_event_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(44), arg0, (char **)&x0);
+      _cffi_type(48), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(48), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1152,19 +1161,19 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(44), arg0, (char **)&x0);
+      _cffi_type(48), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(48), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(48), arg1, (char **)&x1);
+      _cffi_type(52), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(48), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(52), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1219,10 +1228,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2), arg0, (char **)&x0);
+      _cffi_type(6), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(6), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1232,10 +1241,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2), arg2, (char **)&x2);
+      _cffi_type(6), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(6), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1245,10 +1254,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2), arg4, (char **)&x4);
+      _cffi_type(6), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(6), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1276,12 +1285,60 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(154));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(162));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_grad _cffi_d_flam_grad
+#endif
+
+static flam_state * _cffi_d_flam_load(char const * x0, int32_t x1)
+{
+  return flam_load(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_load(PyObject *self, PyObject *args)
+{
+  char const * x0;
+  int32_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_state * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_load", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_load(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(158));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_load _cffi_d_flam_load
 #endif
 
 static int32_t _cffi_d_flam_loader_next(flam_loader * x0, flam_tensor_list * * x1, void * * x2)
@@ -1307,28 +1364,28 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(51), arg0, (char **)&x0);
+      _cffi_type(55), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(51), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(55), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(52), arg1, (char **)&x1);
+      _cffi_type(56), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(52), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(56), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(57), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1361,10 +1418,10 @@ _cffi_f_flam_loader_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(51), arg0, (char **)&x0);
+      _cffi_type(55), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(51), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(55), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1407,10 +1464,10 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(51), arg0, (char **)&x0);
+      _cffi_type(55), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(51), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(55), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1515,19 +1572,19 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1), arg0, (char **)&x0);
+      _cffi_type(5), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg1, (char **)&x1);
+      _cffi_type(11), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1539,7 +1596,7 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(10));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1570,19 +1627,19 @@ _cffi_f_flam_module_forward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1), arg0, (char **)&x0);
+      _cffi_type(5), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(2), arg1, (char **)&x1);
+      _cffi_type(6), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(2), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(6), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1598,7 +1655,7 @@ _cffi_f_flam_module_forward(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(10));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1629,19 +1686,19 @@ _cffi_f_flam_module_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1), arg0, (char **)&x0);
+      _cffi_type(5), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(62), arg1, (char **)&x1);
+      _cffi_type(66), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(62), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(66), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1690,10 +1747,10 @@ _cffi_f_flam_module_to(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1), arg0, (char **)&x0);
+      _cffi_type(5), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1723,6 +1780,59 @@ _cffi_f_flam_module_to(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_module_to _cffi_d_flam_module_to
+#endif
+
+static int32_t _cffi_d_flam_save(flam_state const * x0, char const * x1)
+{
+  return flam_save(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_save(PyObject *self, PyObject *args)
+{
+  flam_state const * x0;
+  char const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_save", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(66), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(66), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_save(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_save _cffi_d_flam_save
 #endif
 
 static int32_t _cffi_d_flam_set_num_threads(int32_t x0)
@@ -1770,10 +1880,10 @@ _cffi_f_flam_stream_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(48), arg0, (char **)&x0);
+      _cffi_type(52), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(48), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(52), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1814,19 +1924,19 @@ _cffi_f_flam_stream_wait_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(48), arg0, (char **)&x0);
+      _cffi_type(52), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(48), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(52), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(48), arg1, (char **)&x1);
+      _cffi_type(52), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(48), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(52), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1869,28 +1979,28 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(94), arg1, (char **)&x1);
+      _cffi_type(102), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(94), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(102), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(95), arg2, (char **)&x2);
+      _cffi_type(103), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(95), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(103), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1939,19 +2049,19 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(25), arg0, (char **)&x0);
+      _cffi_type(29), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(25), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(29), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(26), arg1, (char **)&x1);
+      _cffi_type(30), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(26), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(30), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1979,7 +2089,7 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(10));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2008,19 +2118,19 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2061,19 +2171,19 @@ _cffi_f_flam_tensor_item_f64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(90), arg1, (char **)&x1);
+      _cffi_type(98), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(90), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(98), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2114,19 +2224,19 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(112), arg1, (char **)&x1);
+      _cffi_type(120), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(112), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(120), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2161,10 +2271,10 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2176,7 +2286,7 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(10));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2207,19 +2317,19 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(120), arg1, (char **)&x1);
+      _cffi_type(128), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(120), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(128), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2270,10 +2380,10 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(7), arg0, (char **)&x0);
+      _cffi_type(11), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(7), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2301,7 +2411,7 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(10));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2406,116 +2516,118 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 97), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_backward },
-  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 9), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 123), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 105), (void *)_cffi_d_flam_equal },
-  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 43), (void *)_cffi_d_flam_event_synchronize },
-  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 46), (void *)_cffi_d_flam_event_wait },
-  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 32), (void *)_cffi_d_flam_grad },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 50), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 128), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 55), (void *)_cffi_d_flam_loader_seek },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 123), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 126), (void *)_cffi_d_flam_memory_empty_pinned_cache },
-  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 5), (void *)_cffi_d_flam_module_call },
-  { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 65), (void *)_cffi_d_flam_module_to },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 123), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 71), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 74), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 92), (void *)_cffi_d_flam_tensor_format },
-  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 24), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 114), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 88), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 110), (void *)_cffi_d_flam_tensor_item_i64 },
-  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 14), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 118), (void *)_cffi_d_flam_tensor_to_host },
-  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 17), (void *)_cffi_d_flam_to },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 105), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 86), (void *)_cffi_d_flam_backward },
+  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_copy_ },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 131), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 113), (void *)_cffi_d_flam_equal },
+  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 47), (void *)_cffi_d_flam_event_synchronize },
+  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 50), (void *)_cffi_d_flam_event_wait },
+  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 36), (void *)_cffi_d_flam_grad },
+  { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_load },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 54), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 136), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 59), (void *)_cffi_d_flam_loader_seek },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 131), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 134), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 9), (void *)_cffi_d_flam_module_call },
+  { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 4), (void *)_cffi_d_flam_module_forward },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_module_to },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_save },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 131), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 79), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 82), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 100), (void *)_cffi_d_flam_tensor_format },
+  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 28), (void *)_cffi_d_flam_tensor_from_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 122), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 118), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 18), (void *)_cffi_d_flam_tensor_pin_memory },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 126), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 21), (void *)_cffi_d_flam_to },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 133, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 140, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 134, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 141, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 135, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 142, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 136, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 143, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 137, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 144, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 138, _CFFI_F_EXTERNAL,
+  { "flam_function", 145, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 139, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 146, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 140, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 147, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 141, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 148, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 142, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 149, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 143, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 150, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 144, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 151, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 145, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 152, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 146, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 153, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 147, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 154, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 148, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 155, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 149, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 156, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 150, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 157, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 151, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 159, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 152, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 160, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 153, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 161, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 155, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor_list", 163, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
-  { "flam_bool", 12 },
-  { "flam_dataset", 133 },
-  { "flam_dataset_vtable", 134 },
-  { "flam_device", 12 },
-  { "flam_device_type", 12 },
-  { "flam_dtype", 12 },
-  { "flam_error", 135 },
-  { "flam_event", 136 },
-  { "flam_format_options", 137 },
-  { "flam_function", 138 },
-  { "flam_gelu_form", 12 },
-  { "flam_generator", 139 },
-  { "flam_hook", 140 },
-  { "flam_hook_callback", 141 },
-  { "flam_hook_moment", 12 },
-  { "flam_loader", 142 },
-  { "flam_loader_options", 143 },
-  { "flam_module", 144 },
-  { "flam_module_hook", 145 },
-  { "flam_module_vtable", 146 },
-  { "flam_node", 147 },
-  { "flam_optimizer", 148 },
-  { "flam_reduction", 12 },
-  { "flam_rounding", 12 },
-  { "flam_saved", 149 },
-  { "flam_scheduler", 150 },
-  { "flam_scope", 156 },
-  { "flam_state", 151 },
-  { "flam_status", 12 },
-  { "flam_stream", 152 },
-  { "flam_tensor", 153 },
-  { "flam_tensor_list", 155 },
+  { "flam_bool", 2 },
+  { "flam_dataset", 140 },
+  { "flam_dataset_vtable", 141 },
+  { "flam_device", 2 },
+  { "flam_device_type", 2 },
+  { "flam_dtype", 2 },
+  { "flam_error", 142 },
+  { "flam_event", 143 },
+  { "flam_format_options", 144 },
+  { "flam_function", 145 },
+  { "flam_gelu_form", 2 },
+  { "flam_generator", 146 },
+  { "flam_hook", 147 },
+  { "flam_hook_callback", 148 },
+  { "flam_hook_moment", 2 },
+  { "flam_loader", 149 },
+  { "flam_loader_options", 150 },
+  { "flam_module", 151 },
+  { "flam_module_hook", 152 },
+  { "flam_module_vtable", 153 },
+  { "flam_node", 154 },
+  { "flam_optimizer", 155 },
+  { "flam_reduction", 2 },
+  { "flam_rounding", 2 },
+  { "flam_saved", 156 },
+  { "flam_scheduler", 157 },
+  { "flam_scope", 164 },
+  { "flam_state", 159 },
+  { "flam_status", 2 },
+  { "flam_stream", 160 },
+  { "flam_tensor", 161 },
+  { "flam_tensor_list", 163 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -2530,12 +2642,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  28,  /* num_globals */
+  30,  /* num_globals */
   22,  /* num_struct_unions */
   0,  /* num_enums */
   32,  /* num_typenames */
   _cffi_includes,
-  158,  /* num_types */
+  166,  /* num_types */
   0,  /* flags */
 };
 

@@ -594,6 +594,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/device.h"
 #include "flambeau/error.h"
 #include "flambeau/index.h"
+#include "flambeau/io.h"
 #include "flambeau/loss.h"
 #include "flambeau/matmul.h"
 #include "flambeau/memory.h"

@@ -96,6 +96,8 @@ flam_tensor* frame_keep(const Tensor& tensor);
 void frame_pop(flam_scope scope);
 void leak_tracking(bool enabled);
 const char* leak_report();
+void save(const flam_state* state, std::string_view path);
+Ref<flam_state> load(std::string_view path, Device device = Device{});
 int64_t memory_allocated(Device device);
 int64_t memory_max_allocated(Device device);
 int64_t memory_reserved(Device device);

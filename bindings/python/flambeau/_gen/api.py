@@ -3073,6 +3073,33 @@ def index_add_out(input, dim, index, source, alpha=1, out=None):
     return _wrap(h)
 
 
+def save(state, path):
+    """Writes named tensors to a file, in the format that its name ends with.
+
+    - `state`: the tensors, of any device.
+    - `path`: ends with `.safetensors`, or with `.pt`, `.pth`, `.ckpt` or `.bin` for PyTorch's format.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_IO` with the system's reason; `FLAM_ERROR_INVALID_ARGUMENT` for another ending.
+    """
+    h = _blocking.flam_save(state._h, path.encode())
+    if h:
+        _raise()
+
+
+def load(path, device=None):
+    """Reads named tensors from a file, whatever its name: the format is seen from its content.
+
+    - `path`: a safetensors file, or a `.pt` file that holds a state dict (nested dicts get dotted names).
+    - `device`: where the tensors go; default: the cpu.
+    - returns: the tensors, in the file's order.
+    - errors: `FLAM_ERROR_IO` where the file cannot be read, is damaged or holds something else.
+    """
+    h = _blocking.flam_load(path.encode(), 0 if device is None else _device_code(device))
+    if not h:
+        return _none()
+    return _wrap_state(h)
+
+
 def mse_loss(input, target, reduction='mean'):
     """Squared error, `(input - target)^2`.
 
