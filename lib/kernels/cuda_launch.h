@@ -8,9 +8,8 @@
 
 #include "cuda_on_cpu.h"
 
-#define FLAM_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                       \
-  ::cuda_on_cpu::launch(#kernel, kernel, grid, block, shared_bytes __VA_OPT__(, ) __VA_ARGS__); \
-  (void)(stream)
+#define FLAM_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
+  ::cuda_on_cpu::launch(#kernel, kernel, grid, block, shared_bytes, stream __VA_OPT__(, ) __VA_ARGS__)
 #define FLAM_DYNAMIC_SHARED(T, name) T* const name = static_cast<T*>(::cuda_on_cpu::dynamic_shared())
 
 #else

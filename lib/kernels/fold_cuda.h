@@ -24,7 +24,7 @@ __device__ inline typename M::Acc block_join(const M& m, typename M::Acc acc) {
   for (int lanes = 16; lanes; lanes /= 2) acc = m.join(acc, shuffle_xor(acc, lanes));
   const int warps = int(blockDim.x + 31) / 32, warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32;
   if (warps == 1) return acc;
-  __shared__ alignas(16) char shared[32 * 16];
+  __shared__ __align__(16) char shared[32 * 16];
   Acc* part = reinterpret_cast<Acc*>(shared);
   __syncthreads();  // the previous round may still be reading
   if (lane == 0) part[warp] = acc;
@@ -60,7 +60,7 @@ template <class M, class T> __global__ void fold_rows_kernel(FoldArgs a) {
 
 template <class M, class T> __global__ void fold_columns_kernel(FoldArgs a) {
   using Acc = typename M::Acc;
-  __shared__ alignas(16) char shared[8 * 32 * 16];
+  __shared__ __align__(16) char shared[8 * 32 * 16];
   Acc* part = reinterpret_cast<Acc*>(shared);
   const M m = monoid_from<M>(a.params);
   const int64_t tiles = (a.outputs + 31) / 32;

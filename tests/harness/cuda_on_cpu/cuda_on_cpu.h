@@ -1,0 +1,35 @@
+// CUDA C++ on the CPU: with this header the host compiler builds unchanged kernel sources, and `launch` runs their
+// grids with one fiber per thread. Blocks run one after another; within a block a thread runs until it waits for
+// others, and who runs next is shuffled by a seed, so a missing barrier shows as a wrong result and a barrier that
+// some threads never reach as an error. Not covered: inline PTX, matrix units, the copy engine, clusters.
+#pragma once
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ static
+#define __shared__ static thread_local  // one block at a time runs on a host thread
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(n) __attribute__((aligned(n)))
+
+#include "vector_types.h"
+
+#include "grid.h"
+
+#include "atomics.h"
+#include "intrinsics.h"
+#include "warp.h"
+
+#define threadIdx (::cuda_on_cpu::current->index)
+#define blockIdx (::cuda_on_cpu::current->grid->block)
+#define blockDim (::cuda_on_cpu::current->grid->block_dim)
+#define gridDim (::cuda_on_cpu::current->grid->grid_dim)
+#define warpSize 32

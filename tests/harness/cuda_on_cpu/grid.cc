@@ -1,0 +1,260 @@
+// The scheduler of one block: runs threads in a shuffled order until each is done, opens barriers when every living
+// thread is there, completes a warp's exchange when every lane of its mask is, and reports who is stuck otherwise.
+#include "grid.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+
+namespace cuda_on_cpu {
+
+thread_local Thread* current = nullptr;
+
+namespace {
+
+constexpr size_t kSharedLimit = 227 << 10;  // of a block on Hopper
+constexpr size_t kCanary = 64;
+constexpr unsigned char kPoison = 0xff;     // NaN as a float, -1 as an integer
+
+std::atomic<uint64_t> seed{[] {
+  const char* text = std::getenv("FLAMBEAU_EMU_SEED");
+  return text ? std::strtoull(text, nullptr, 0) : 1;
+}()};
+
+uint64_t mix(uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// A fiber runs one thread after another: most threads finish without ever waiting, and share one stack.
+void run_threads() {
+  for (;;) {
+    current->grid->body(current->grid->arguments);
+    current->state = State::done;
+    Fiber::leave();
+  }
+}
+
+class Block {
+ public:
+  void run(Grid& grid, size_t shared_bytes, uint64_t random);
+
+ private:
+  void prepare(Grid& grid, size_t shared_bytes, uint64_t random);
+  void shuffle();
+  bool run_ready();
+  bool open_barrier();
+  void check(size_t shared_bytes) const;
+  [[noreturn]] void fail(const std::string& what);
+  std::string where(const Thread& t) const;
+
+  std::vector<Thread> threads_;
+  std::vector<unsigned> order_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;  // every one there is
+  std::vector<Fiber*> idle_;
+  std::unique_ptr<unsigned char, decltype(&std::free)> shared_{nullptr, &std::free};
+  size_t shared_capacity_ = 0;
+  Grid* grid_ = nullptr;
+  uint64_t random_ = 0;
+  size_t alive_ = 0;
+
+  friend void cuda_on_cpu::exchange(const char*, unsigned, uint64_t);
+};
+
+thread_local Block block;
+
+void Block::prepare(Grid& grid, size_t shared_bytes, uint64_t random) {
+  grid_ = &grid;
+  random_ = random;
+  const dim3 d = grid.block_dim;
+  const unsigned n = d.x * d.y * d.z;
+  threads_.resize(n);
+  order_.resize(n);
+  std::iota(order_.begin(), order_.end(), 0u);
+  for (unsigned i = 0; i < n; ++i) {
+    Thread& t = threads_[i];
+    t.index = {i % d.x, i / d.x % d.y, i / d.x / d.y};
+    t.lane = i % 32;
+    t.warp = i / 32;
+    t.state = State::fresh;
+    t.fiber = nullptr;
+    t.grid = &grid;
+  }
+  alive_ = n;
+  if (shared_capacity_ < shared_bytes + kCanary) {
+    shared_capacity_ = (shared_bytes + kCanary + 127) / 128 * 128;
+    shared_.reset(static_cast<unsigned char*>(std::aligned_alloc(128, shared_capacity_)));
+    if (!shared_) throw std::bad_alloc();
+  }
+  std::memset(shared_.get(), kPoison, shared_bytes + kCanary);
+  grid.shared = shared_.get();
+}
+
+void Block::shuffle() {
+  for (size_t i = order_.size(); i > 1; --i) {
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    std::swap(order_[i - 1], order_[size_t((random_ >> 33) % i)]);
+  }
+}
+
+// Lets every thread that can run go on until it waits or is done; false where none could.
+bool Block::run_ready() {
+  bool progress = false;
+  for (unsigned i : order_) {
+    Thread& t = threads_[i];
+    if (t.state == State::fresh) {
+      if (idle_.empty()) {
+        fibers_.push_back(std::make_unique<Fiber>(&run_threads));
+        idle_.push_back(fibers_.back().get());
+      }
+      t.fiber = idle_.back();
+      idle_.pop_back();
+    } else if (t.state != State::ready) {
+      continue;
+    }
+    progress = true;
+    current = &t;
+    t.fiber->enter();
+    if (grid_->problem) fail(std::string(grid_->problem) + " in " + where(t));
+    if (t.state == State::done) {
+      idle_.push_back(t.fiber);
+      --alive_;
+    }
+  }
+  return progress;
+}
+
+bool Block::open_barrier() {
+  int votes = 0;
+  for (const Thread& t : threads_) {
+    if (t.state == State::at_warp) return false;
+    if (t.state == State::at_barrier) votes += t.predicate;
+  }
+  for (Thread& t : threads_) {
+    if (t.state != State::at_barrier) continue;
+    t.votes = votes;
+    t.voters = int(alive_);
+    t.state = State::ready;
+  }
+  return true;
+}
+
+void Block::run(Grid& grid, size_t shared_bytes, uint64_t random) {
+  prepare(grid, shared_bytes, random);
+  while (alive_) {
+    shuffle();
+    while (run_ready()) {}
+    if (alive_ && !open_barrier()) {
+      for (const Thread& t : threads_) {
+        if (t.state == State::at_warp) fail(where(t) + " waits at " + t.exchange + " for lanes that never come");
+      }
+    }
+  }
+  check(shared_bytes);
+}
+
+void Block::check(size_t shared_bytes) const {
+  for (size_t i = 0; i < kCanary; ++i) {
+    if (shared_.get()[shared_bytes + i] != kPoison) {
+      throw KernelError(std::string(grid_->name) + ": wrote past its " + std::to_string(shared_bytes) +
+                        " bytes of dynamic shared memory");
+    }
+  }
+}
+
+std::string Block::where(const Thread& t) const {
+  auto triple = [](const uint3& v) {
+    return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+  };
+  return "thread " + triple(t.index) + " of block " + triple(grid_->block);
+}
+
+// Threads that are in the middle of the kernel are forgotten where they stand.
+void Block::fail(const std::string& what) {
+  const std::string text = std::string(grid_->name) + ": " + what;
+  idle_.clear();
+  for (auto& f : fibers_) {
+    f->reset();
+    idle_.push_back(f.get());
+  }
+  throw KernelError(text);
+}
+
+void check_launch(const Grid& g, size_t shared_bytes) {
+  const dim3 b = g.block_dim, d = g.grid_dim;
+  const uint64_t threads = uint64_t(b.x) * b.y * b.z;
+  auto refuse = [&](const char* why) {
+    throw KernelError(std::string(g.name) + ": CUDA would refuse this launch: " + why);
+  };
+  if (threads == 0 || threads > 1024 || b.x > 1024 || b.y > 1024 || b.z > 64) refuse("threads of a block");
+  if (!d.x || !d.y || !d.z || d.x > 2147483647u || d.y > 65535 || d.z > 65535) refuse("blocks of the grid");
+  if (shared_bytes > kSharedLimit) refuse("more dynamic shared memory than a block may have");
+  if (current) refuse("a kernel launches a kernel");
+}
+
+}  // namespace
+
+void set_seed(uint64_t value) { seed = value; }
+
+void run(Grid& grid, size_t shared_bytes) {
+  check_launch(grid, shared_bytes);
+  struct Reset {
+    ~Reset() { current = nullptr; }
+  } reset;
+  uint64_t number = 0;
+  for (unsigned z = 0; z < grid.grid_dim.z; ++z) {
+    for (unsigned y = 0; y < grid.grid_dim.y; ++y) {
+      for (unsigned x = 0; x < grid.grid_dim.x; ++x) {
+        grid.block = {x, y, z};
+        block.run(grid, shared_bytes, mix(seed + mix(number++)));
+      }
+    }
+  }
+}
+
+void barrier(bool predicate) {
+  current->predicate = predicate;
+  current->state = State::at_barrier;
+  Fiber::leave();
+}
+
+void stop(const char* problem) {
+  current->grid->problem = problem;
+  Fiber::leave();
+  __builtin_unreachable();
+}
+
+// The last lane to come hands every lane all values and goes on itself.
+void exchange(const char* name, unsigned mask, uint64_t value) {
+  Thread& self = *current;
+  if (!(mask >> self.lane & 1)) stop("a lane that is not in its own mask");
+  self.exchange = name;
+  self.mask = mask;
+  self.value = value;
+  self.state = State::at_warp;
+  Thread* warp = &block.threads_[self.warp * 32];
+  const size_t lanes = std::min<size_t>(32, block.threads_.size() - self.warp * 32);
+  bool complete = lanes == 32 || mask >> lanes == 0;
+  for (size_t i = 0; complete && i < lanes; ++i) {
+    if (!(mask >> i & 1)) continue;
+    complete = warp[i].state == State::at_warp && warp[i].mask == mask && !std::strcmp(warp[i].exchange, name);
+  }
+  if (!complete) return Fiber::leave();
+  for (size_t i = 0; i < lanes; ++i) {
+    if (!(mask >> i & 1)) continue;
+    for (size_t j = 0; j < lanes; ++j) warp[i].gathered[j] = warp[j].value;
+    warp[i].state = State::ready;
+  }
+}
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,85 @@
+// A grid that runs: its threads, what they wait for, and `launch`. One grid at a time runs on a host thread; several
+// host threads may each run one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+#include "vector_types.h"
+
+namespace cuda_on_cpu {
+
+// A launch that CUDA would refuse, or a kernel that broke a rule while it ran.
+struct KernelError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Fiber;
+struct Grid;
+
+enum class State : uint8_t { fresh, ready, at_barrier, at_warp, done };
+
+// What a thread brings to a barrier or a warp's exchange, and what it takes away.
+struct Thread {
+  uint3 index;
+  unsigned lane, warp;
+  State state;
+  Fiber* fiber;
+  Grid* grid;
+  bool predicate;            // of __syncthreads_count and its like
+  int votes;                 // threads of the block whose predicate held
+  int voters;                // threads that were at the barrier
+  unsigned mask;             // lanes that take part in the exchange
+  const char* exchange;      // its name
+  uint64_t value;
+  uint64_t gathered[32];     // every lane's value
+};
+
+struct Grid {
+  const char* name;
+  dim3 grid_dim, block_dim;
+  uint3 block;
+  void* shared;              // dynamic shared memory
+  const char* problem;       // set by a thread that cannot go on
+  void (*body)(const void*);
+  const void* arguments;
+};
+
+// The thread that runs. The offset is fixed when the library is loaded: this is read at every threadIdx.
+extern thread_local Thread* current __attribute__((tls_model("initial-exec")));
+
+// Order of threads in the launches that follow, on every host thread; FLAMBEAU_EMU_SEED is the first.
+void set_seed(uint64_t seed);
+
+void run(Grid& grid, size_t shared_bytes);
+void barrier(bool predicate);
+void exchange(const char* name, unsigned mask, uint64_t value);
+[[noreturn]] void stop(const char* problem);  // ends the launch with an error, from a kernel
+inline void* dynamic_shared() { return current->grid->shared; }
+
+template <class T> struct Unchanged { using type = T; };  // keeps an argument out of deduction
+
+template <class... P>
+void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
+            [[maybe_unused]] void* stream, typename Unchanged<P>::type... args) {
+  auto call = [&] { kernel(args...); };
+  Grid g{name, grid, block, {}, nullptr, nullptr,
+         [](const void* c) { (*static_cast<decltype(call)*>(const_cast<void*>(c)))(); }, &call};
+  run(g, shared_bytes);
+}
+
+}  // namespace cuda_on_cpu
+
+inline void __syncthreads() { ::cuda_on_cpu::barrier(false); }
+inline int __syncthreads_count(int predicate) {
+  ::cuda_on_cpu::barrier(predicate != 0);
+  return ::cuda_on_cpu::current->votes;
+}
+inline int __syncthreads_and(int predicate) {
+  ::cuda_on_cpu::barrier(predicate != 0);
+  return ::cuda_on_cpu::current->votes == ::cuda_on_cpu::current->voters;
+}
+inline int __syncthreads_or(int predicate) {
+  ::cuda_on_cpu::barrier(predicate != 0);
+  return ::cuda_on_cpu::current->votes > 0;
+}
