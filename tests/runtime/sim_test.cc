@@ -143,7 +143,8 @@ TEST_F(Sim, KernelFaultShowsAtTheNextSyncAndStays) {
 }
 
 TEST_F(Sim, IllegalAddressIsAFaultOfTheDevice) {
-  struct { float* x; size_t n; } args{nullptr, 1};
+  Buffer x(kSim0, 64);
+  struct { float* x; size_t n; } args{x.data() + (size_t(8) << 20), 1};  // beyond every segment
   launch(current_stream(kSim0), "bad", run_add_one, &args, sizeof args, {});
   const std::string message = message_of([&] { synchronize(kSim0); });
   EXPECT_NE(message.find("kernel \"bad\" accessed an illegal address"), message.npos) << message;

@@ -58,7 +58,7 @@ void install() {
   sigaction(SIGBUS, &action, &g_before[1]);
 }
 
-std::string run_catching(const char* name, const std::function<void()>& work) {
+[[gnu::noinline]] std::string run_catching(const char* name, const std::function<void()>& work) {
   try {
     work();
     return {};
@@ -69,27 +69,30 @@ std::string run_catching(const char* name, const std::function<void()>& work) {
   }
 }
 
+// Apart and never inlined: what lives across a sigsetjmp must not sit in registers.
+[[gnu::noinline]] bool ends_by_itself(Guard& guard, const char* name, const std::function<void()>& work,
+                                      std::string& problem) {
+  if (sigsetjmp(guard.back, 1) != 0) return false;  // 1: the handler may have run with signals blocked
+  t_guard = &guard;
+  problem = run_catching(name, work);
+  return true;
+}
+
 }  // namespace
 
 std::string run_guarded(const char* name, const std::function<void()>& work) {
   static std::once_flag once;
   std::call_once(once, install);
-  // Only this thread is under the guard; sums do not depend on the number of threads.
   const int inline_before = detail::t_inline;
-  ++detail::t_inline;
-  static thread_local const std::unique_ptr<Guard> own(new Guard);  // too large for static TLS
-  Guard& guard = *own;
-  guard.open = 0;
+  ++detail::t_inline;  // the pool's threads are not under the guard
+  static thread_local const std::unique_ptr<Guard> guard(new Guard);  // too large for static TLS
+  guard->open = 0;
   std::string problem;
-  if (sigsetjmp(guard.back, 0) == 0) {
-    t_guard = &guard;
-    problem = run_catching(name, work);
-  } else {
-    problem = cat_text("kernel \"", name, "\" accessed an illegal address (", guard.address, ")");
-  }
+  if (!ends_by_itself(*guard, name, work, problem))
+    problem = cat_text("kernel \"", name, "\" accessed an illegal address (", guard->address, ")");
   t_guard = nullptr;
   detail::t_inline = inline_before;
-  for (int i = 0; i < guard.open; ++i) g_arena->close_page(guard.pages[i]);
+  for (int i = 0; i < guard->open; ++i) g_arena->close_page(guard->pages[i]);
   return problem;
 }
 
