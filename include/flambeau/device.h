@@ -1,5 +1,5 @@
-/* Devices: their names and numbers, which one is current, what they are, and why there is none; the number of
- * threads; where libraries are looked for.
+/* Devices: their names and numbers, which one is current, what they are, and why there is none; the
+ * number of threads; where libraries are looked for.
  * namespace: capi
  *
  * A `flam_device` is a plain value: it needs no release and no device to exist.
@@ -13,11 +13,12 @@
 extern "C" {
 #endif
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /** Reads a device's text.
  *
- * - `text`: "cpu", "cuda", "cuda:1", "sim" or "sim:0"; without a number it means the current device of its type.
+ * - `text`: "cpu", "cuda", "cuda:1", "sim" or "sim:0"; without a number it means the current device
+ *   of its type.
  * - `out_device`: the device; it need not exist.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` with the accepted forms.
@@ -30,7 +31,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_parse(const char *text, flam_d
  * - `index`: its number, or -1 for the current device of that type; default -1.
  * - returns: the device; it need not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_device flam_device_make(flam_device_type type, int32_t index FLAM_DEFAULT(-1));
+FLAM_API FLAM_SINCE(0, 1) flam_device
+    flam_device_make(flam_device_type type, int32_t index FLAM_DEFAULT(-1));
 
 /** The kind of a device.
  *
@@ -53,7 +55,7 @@ FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_index_of(flam_device device);
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_name(flam_device device);
 
-/* ---- what there is ------------------------------------------------------------------------------------ */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 /** How many devices of a kind there are.
  *
@@ -72,22 +74,25 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_device_is_available(flam_device_type ty
 /** Why there is no device of a kind.
  *
  * - `type`: the kind.
- * - returns: what was looked for and found, in one line or several, valid until this thread's next call of this
- *   function; the empty string where there is one.
+ * - returns: what was looked for and found, in one line or several, valid until this thread's next
+ *   call of this function; the empty string where there is one.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_unavailable_reason(flam_device_type type);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_unavailable_reason(
+    flam_device_type type);
 
-/** Why CUDA cannot be used: no such build, no driver, a driver too old (with both versions), or no device.
+/** Why CUDA cannot be used: no such build, no driver, a driver too old (with both versions), or no
+ *  device.
  *
- * - returns: the reason, valid until this thread's next call of this function; the empty string where it can.
+ * - returns: the reason, valid until this thread's next call of this function; the empty string
+ *   where it can.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_cuda_unavailable_reason(void);
 
 /** The model of a device, as its driver names it.
  *
  * - `device`: a device.
- * - returns: the name, valid until this thread's next call of this function; the empty string where there is no
- *   such device.
+ * - returns: the name, valid until this thread's next call of this function; the empty string where
+ *   there is no such device.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_device_model(flam_device device);
 
@@ -113,8 +118,8 @@ FLAM_API FLAM_SINCE(0, 1) int32_t flam_device_multiprocessors(flam_device device
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_capability(flam_device device, int32_t *out_major,
-                                                             int32_t *out_minor);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_device_capability(flam_device device, int32_t *out_major, int32_t *out_minor);
 
 /** Free and total memory as the device itself counts them: what the cache holds is not free.
  *
@@ -125,8 +130,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_capability(flam_device device,
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device;
  *   `FLAM_ERROR_DEVICE_LOST`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_memory_info(flam_device device, int64_t *out_free,
-                                                              int64_t *out_total);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_device_memory_info(flam_device device, int64_t *out_free, int64_t *out_total);
 
 /** Whether a device can read another one's memory without going through the host.
  *
@@ -134,9 +139,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_memory_info(flam_device device
  * - `peer`: the other device, of the same kind.
  * - returns: whether it can; false where one of them does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_device_can_access_peer(flam_device device, flam_device peer);
+FLAM_API FLAM_SINCE(0, 1) flam_bool
+    flam_device_can_access_peer(flam_device device, flam_device peer);
 
-/* ---- the current device ------------------------------------------------------------------------------- */
+/* ---- the current device ---------------------------------------------------------------------- */
 
 /** This thread's current device of a kind: what the kind's name without a number means.
  *
@@ -170,9 +176,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_push(flam_device device, flam_
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_device_synchronize(flam_device device);
 
-/* ---- threads and libraries ---------------------------------------------------------------------------- */
+/* ---- threads and libraries ------------------------------------------------------------------- */
 
-/** How many threads a parallel loop on the cpu may use, the caller included. Results do not depend on it.
+/** How many threads a parallel loop on the cpu may use, the caller included. Results do not depend
+ *  on it.
  *
  * - returns: the number; at start `FLAMBEAU_NUM_THREADS`, or the cores that this process may use.
  */
@@ -184,7 +191,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") int32_t flam_get_num_threads(void)
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where it is below 1, or inside a parallel loop.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_BLOCKS flam_status flam_set_num_threads(int32_t num_threads);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_BLOCKS flam_status
+    flam_set_num_threads(int32_t num_threads);
 
 /** Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
  *
@@ -196,8 +204,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_library_directory_add(const char *pat
 
 /** What was looked for, found and rejected so far, library by library.
  *
- * - returns: one line per place, valid until this thread's next call of this function; the empty string where no
- *   library was needed yet.
+ * - returns: one line per place, valid until this thread's next call of this function; the empty
+ *   string where no library was needed yet.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_library_report(void);
 

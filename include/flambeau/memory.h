@@ -1,8 +1,8 @@
 /* Memory of devices: statistics, limits and reports of the caching allocator.
  * namespace: capi
  *
- * Statistics have PyTorch's names and meaning. They exist for every device, the cpu included. For a device that
- * does not exist, numbers are 0 and texts are empty.
+ * Statistics have PyTorch's names and meaning. They exist for every device, the cpu included. For a
+ * device that does not exist, numbers are 0 and texts are empty.
  */
 #ifndef FLAMBEAU_MEMORY_H
 #define FLAMBEAU_MEMORY_H
@@ -49,18 +49,21 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_memory_max_reserved(flam_device device);
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown key; `FLAM_ERROR_NO_GPU`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_stat(flam_device device, const char *key, int64_t *out_value);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_memory_stat(flam_device device, const char *key, int64_t *out_value);
 
 /** All statistics of a device.
  *
  * - `device`: the device.
- * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this function.
+ * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this
+ *   function.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_stats(flam_device device);
 
 /** All statistics of pinned host memory, under the same keys.
  *
- * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this function.
+ * - returns: a JSON object of numbers, keys sorted, valid until this thread's next call of this
+ *   function.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_pinned_stats(void);
 
@@ -120,8 +123,8 @@ FLAM_API FLAM_SINCE(0, 1) double flam_memory_fraction(flam_device device);
 FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_summary(
     flam_device device, flam_bool abbreviated FLAM_DEFAULT(0));
 
-/** Every segment and block of every device, in the schema of PyTorch's memory snapshots; blocks carry the op and
- *  module that asked for them.
+/** Every segment and block of every device, in the schema of PyTorch's memory snapshots; blocks
+ *  carry the op and module that asked for them.
  *
  * - returns: JSON, valid until this thread's next call of this function.
  */

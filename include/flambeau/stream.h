@@ -1,8 +1,8 @@
 /* Streams and events: in which order a device works, and how streams wait for each other.
  * namespace: capi
  *
- * Work on one stream runs in order; streams run beside each other. On the cpu there is one stream, and its work
- * is done when a call returns.
+ * Work on one stream runs in order; streams run beside each other. On the cpu there is one stream,
+ * and its work is done when a call returns.
  */
 #ifndef FLAMBEAU_STREAM_H
 #define FLAMBEAU_STREAM_H
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* ---- streams ------------------------------------------------------------------------------------------ */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 /** A stream of a device's pool; after 32 of a priority the pool starts again.
  *
@@ -48,7 +48,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_stream *flam_stream_default(flam_device device FL
  * - returns: the stream; the same `native` gives the same stream.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_UNSUPPORTED` after 256 different ones.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_stream *flam_stream_from_native(flam_device device, FLAM_NULLABLE void *native);
+FLAM_API FLAM_SINCE(0, 1) flam_stream *flam_stream_from_native(flam_device device,
+                                                               FLAM_NULLABLE void *native);
 
 /** Adds a count to a stream.
  *
@@ -105,7 +106,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_stream_set_current(const flam_stream 
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_stream_push(const flam_stream *stream, flam_scope *out_scope);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_stream_push(const flam_stream *stream, flam_scope *out_scope);
 
 /** Whether all work on a stream is done.
  *
@@ -114,7 +116,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_stream_push(const flam_stream *stream
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_stream_query(const flam_stream *stream, flam_bool *out_done);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_stream_query(const flam_stream *stream, flam_bool *out_done);
 
 /** Waits until all work on a stream is done. Faults of earlier work surface here.
  *
@@ -122,24 +125,26 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_stream_query(const flam_stream *strea
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_stream_synchronize(const flam_stream *stream);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_stream_synchronize(const flam_stream *stream);
 
-/** Lets what a stream gets from now on wait for the work that another one has now. The caller does not wait,
- *  unless `stream` is the cpu's.
+/** Lets what a stream gets from now on wait for the work that another one has now. The caller does
+ *  not wait, unless `stream` is the cpu's.
  *
  * - `stream`: the stream that waits.
  * - `other`: the stream that it waits for.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_LOST`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_stream_wait_stream(const flam_stream *stream,
-                                                                          const flam_stream *other);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_stream_wait_stream(const flam_stream *stream, const flam_stream *other);
 
-/* ---- events ------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 /** An event: a point in a stream's work.
  *
- * - `device`: the device of the streams that it is recorded on; default: the current accelerator, CUDA before simulated.
+ * - `device`: the device of the streams that it is recorded on; default: the current accelerator,
+ *   CUDA before simulated.
  * - `timing`: whether it keeps the time, for `flam_event_elapsed`; default false.
  * - returns: the event, not recorded yet.
  * - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
@@ -173,19 +178,21 @@ FLAM_API FLAM_SINCE(0, 1) flam_device flam_event_device(const flam_event *event)
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH` for a stream of another device.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_event_record(flam_event *event,
-                                                        FLAM_NULLABLE const flam_stream *stream FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_event_record(flam_event *event,
+                      FLAM_NULLABLE const flam_stream *stream FLAM_DEFAULT(NULL));
 
-/** Lets what a stream gets from now on wait for an event, as it is recorded now. An event that was never recorded
- *  is not waited for. The caller does not wait, unless `stream` is the cpu's.
+/** Lets what a stream gets from now on wait for an event, as it is recorded now. An event that was
+ *  never recorded is not waited for. The caller does not wait, unless `stream` is the cpu's.
  *
  * - `event`: the event.
  * - `stream`: a stream of any device; default: the current one of the event's device.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_LOST`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_event_wait(
-    const flam_event *event, FLAM_NULLABLE const flam_stream *stream FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_event_wait(const flam_event *event,
+                    FLAM_NULLABLE const flam_stream *stream FLAM_DEFAULT(NULL));
 
 /** Whether the work that an event stands for is done.
  *
@@ -194,7 +201,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_event_wait(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_LOST`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_event_query(const flam_event *event, flam_bool *out_done);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_event_query(const flam_event *event, flam_bool *out_done);
 
 /** Waits until the work that an event stands for is done.
  *
@@ -212,8 +220,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_event_synchronize(const f
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where one has no timing, was not recorded or is not done.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_event_elapsed(const flam_event *start, const flam_event *end,
-                                                         double *out_milliseconds);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_event_elapsed(const flam_event *start, const flam_event *end, double *out_milliseconds);
 
 #ifdef __cplusplus
 }

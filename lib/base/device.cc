@@ -41,8 +41,10 @@ Device parse_device(std::string_view s) {
     if (colon == s.npos) return d;
     const std::string_view number = s.substr(colon + 1);
     int16_t index = -1;
-    const auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), index);
-    if (problem != std::errc{} || end != number.data() + number.size() || index < 0 || number[0] == '-')
+    const auto [end, problem] =
+        std::from_chars(number.data(), number.data() + number.size(), index);
+    if (problem != std::errc{} || end != number.data() + number.size() || index < 0 ||
+        number[0] == '-')
       bad_device(s, "has no valid index after ':'");
     if (d.is_cpu() && index != 0) bad_device(s, "does not exist: the cpu is one device");
     d.index = index;

@@ -1,6 +1,7 @@
-// The pool: idle workers spin for a moment, then sleep on a futex (std::atomic::wait). A loop is published as one
-// job; each worker joins it, claims chunks with one fetch_add, and leaves. The caller returns when all chunks
-// are done and every worker that joined has left, so the job may live on its stack.
+// The pool: idle workers spin for a moment, then sleep on a futex (std::atomic::wait). A loop is
+// published as one job; each worker joins it, claims chunks with one fetch_add, and leaves. The
+// caller returns when all chunks are done and every worker that joined has left, so the job may
+// live on its stack.
 #include "base/thread_pool.h"
 
 #include <pthread.h>
@@ -81,8 +82,10 @@ class Pool {
     job.work();
     gate_.store(0, std::memory_order_seq_cst);  // no one joins any more
     for (int spins = 0; inside_.load(std::memory_order_acquire) != 0;)
-      if (++spins < kSpins) relax();
-      else std::this_thread::yield();
+      if (++spins < kSpins)
+        relax();
+      else
+        std::this_thread::yield();
     return true;
   }
 
@@ -101,11 +104,13 @@ class Pool {
 
   void start_workers() {
     static std::once_flag fork_handler;
-    std::call_once(fork_handler, [] { pthread_atfork(nullptr, nullptr, [] { instance().forget_workers(); }); });
+    std::call_once(fork_handler,
+                   [] { pthread_atfork(nullptr, nullptr, [] { instance().forget_workers(); }); });
     const uint32_t seen = generation_;
     try {
       for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, seen] { serve(seen); });
-    } catch (const std::system_error&) {  // the caller can do all the work: fewer workers are no failure
+    } catch (
+        const std::system_error&) {  // the caller can do all the work: fewer workers are no failure
     }
   }
 
@@ -123,7 +128,9 @@ class Pool {
       inside_.fetch_add(1, std::memory_order_seq_cst);
       if (auto* job = reinterpret_cast<Job*>(gate_.load(std::memory_order_seq_cst))) job->work();
       inside_.fetch_sub(1, std::memory_order_seq_cst);
-      for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spins) relax();
+      for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen;
+           ++spins)
+        relax();
       if (generation_.load(std::memory_order_acquire) == seen) {
         sleeping_.fetch_add(1, std::memory_order_seq_cst);
         generation_.wait(seen, std::memory_order_seq_cst);

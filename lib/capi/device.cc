@@ -27,7 +27,9 @@ Device device_parse(std::string_view text) { return parse_device(text); }
 
 Device device_make(int32_t type, int32_t index) {
   if (!is_type(type)) return {};
-  return {DeviceType(type), int16_t(DeviceType(type) == DeviceType::cpu ? 0 : index < 0 ? -1 : index)};
+  return {DeviceType(type), int16_t(DeviceType(type) == DeviceType::cpu ? 0
+                                    : index < 0                         ? -1
+                                                                        : index)};
 }
 
 int32_t device_type_of(Device device) { return int32_t(device.type); }
@@ -45,7 +47,8 @@ bool device_is_available(int32_t type) { return device_count(type) > 0; }
 
 const char* device_unavailable_reason(int32_t type) {
   return borrowed_text([&] {
-    return is_type(type) ? unavailable_reason(DeviceType(type)) : cat_text("there is no device type ", type);
+    return is_type(type) ? unavailable_reason(DeviceType(type))
+                         : cat_text("there is no device type ", type);
   });
 }
 
@@ -57,7 +60,9 @@ const char* device_model(Device device) {
   return borrowed_text([&] { return quiet_properties(device).name; });
 }
 
-int64_t device_total_memory(Device device) { return int64_t(quiet_properties(device).total_memory); }
+int64_t device_total_memory(Device device) {
+  return int64_t(quiet_properties(device).total_memory);
+}
 int32_t device_multiprocessors(Device device) { return quiet_properties(device).multiprocessors; }
 
 std::tuple<int32_t, int32_t> device_capability(Device device) {
@@ -80,7 +85,9 @@ bool device_can_access_peer(Device device, Device peer) {
   });
 }
 
-Device device_current(int32_t type) { return is_type(type) ? current_device(DeviceType(type)) : Device{}; }
+Device device_current(int32_t type) {
+  return is_type(type) ? current_device(DeviceType(type)) : Device{};
+}
 void device_set_current(Device device) { set_current_device(device); }
 
 uint64_t device_push(Device device) {

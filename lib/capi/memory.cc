@@ -9,21 +9,29 @@ namespace flambeau::capi {
 namespace {
 
 int64_t count(Device d, PoolStat MemoryStats::*stat, int64_t Stat::*field) {
-  return or_else(int64_t(0), [&] { return (flambeau::memory_stats(d).*stat).of[kAllPools].*field; });
+  return or_else(int64_t(0),
+                 [&] { return (flambeau::memory_stats(d).*stat).of[kAllPools].*field; });
 }
 
 std::string as_json(const FlatStats& stats) {
   std::string out = "{";
-  for (const auto& [key, value] : stats) out += cat_text(out.size() > 1 ? "," : "", '"', key, "\":", value);
+  for (const auto& [key, value] : stats)
+    out += cat_text(out.size() > 1 ? "," : "", '"', key, "\":", value);
   return out + "}";
 }
 
 }  // namespace
 
-int64_t memory_allocated(Device d) { return count(d, &MemoryStats::allocated_bytes, &Stat::current); }
-int64_t memory_max_allocated(Device d) { return count(d, &MemoryStats::allocated_bytes, &Stat::peak); }
+int64_t memory_allocated(Device d) {
+  return count(d, &MemoryStats::allocated_bytes, &Stat::current);
+}
+int64_t memory_max_allocated(Device d) {
+  return count(d, &MemoryStats::allocated_bytes, &Stat::peak);
+}
 int64_t memory_reserved(Device d) { return count(d, &MemoryStats::reserved_bytes, &Stat::current); }
-int64_t memory_max_reserved(Device d) { return count(d, &MemoryStats::reserved_bytes, &Stat::peak); }
+int64_t memory_max_reserved(Device d) {
+  return count(d, &MemoryStats::reserved_bytes, &Stat::peak);
+}
 
 int64_t memory_stat(Device device, std::string_view key) {
   for (const auto& [name, value] : memory_stats_flat(device))
@@ -44,7 +52,9 @@ void memory_reset_peak_stats(Device device) { reset_peak_memory_stats(device); }
 void memory_reset_accumulated_stats(Device device) { reset_accumulated_memory_stats(device); }
 void memory_empty_cache(Device device) { empty_cache(device); }
 void memory_empty_pinned_cache() { empty_pinned_cache(); }
-void memory_set_fraction(double fraction, Device device) { set_per_process_memory_fraction(fraction, device); }
+void memory_set_fraction(double fraction, Device device) {
+  set_per_process_memory_fraction(fraction, device);
+}
 
 double memory_fraction(Device device) {
   return or_else(0.0, [&] { return per_process_memory_fraction(device); });

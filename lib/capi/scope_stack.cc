@@ -34,11 +34,15 @@ uint64_t push_scope(std::function<void()> undo) {
 
 void pop_scope(uint64_t token) {
   std::vector<Scope>& open = stack();
-  check(!open.empty(), Code::scope, "no scope is open on this thread: it was opened on another one, or popped already");
+  check(!open.empty(), Code::scope,
+        "no scope is open on this thread: it was opened on another one, or popped already");
   if (open.back().token != token) {
-    const bool below = std::any_of(open.begin(), open.end(), [&](const Scope& s) { return s.token == token; });
-    fail(Code::scope, below ? "scopes are popped in the order opposite to their pushes: an inner one is still open"
-                            : "this scope was opened on another thread, or popped already");
+    const bool below =
+        std::any_of(open.begin(), open.end(), [&](const Scope& s) { return s.token == token; });
+    fail(Code::scope,
+         below
+             ? "scopes are popped in the order opposite to their pushes: an inner one is still open"
+             : "this scope was opened on another thread, or popped already");
   }
   const std::function<void()> undo = std::move(open.back().undo);
   open.pop_back();

@@ -43,7 +43,9 @@ void stream_release(flam_stream* stream) {
 
 Device stream_device(const flam_stream* stream) { return stream->stream.device; }
 int64_t stream_id(const flam_stream* stream) { return stream->stream.id; }
-int32_t stream_priority(const flam_stream* stream) { return flambeau::stream_priority(stream->stream); }
+int32_t stream_priority(const flam_stream* stream) {
+  return flambeau::stream_priority(stream->stream);
+}
 void* stream_native(const flam_stream* stream) { return native_stream(stream->stream); }
 void stream_set_current(const flam_stream* stream) { set_current_stream(stream->stream); }
 

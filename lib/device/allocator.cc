@@ -1,5 +1,5 @@
-// The caching allocator's core: find, cut, join, free. Growth and out of memory are in allocator_grow.cc, uses by
-// other streams in allocator_streams.cc.
+// The caching allocator's core: find, cut, join, free. Growth and out of memory are in
+// allocator_grow.cc, uses by other streams in allocator_streams.cc.
 #include "device/allocator.h"
 
 #include <algorithm>
@@ -18,7 +18,8 @@ using hal::Table;
 std::atomic<size_t> g_history_entries{0};
 
 CachingAllocator::CachingAllocator(Device device, MemoryKind kind)
-    : device_(device), kind_(kind),
+    : device_(device),
+      kind_(kind),
       alignment_(device.is_cpu() || kind == MemoryKind::pinned ? 64 : 512) {
   history_.start(g_history_entries);
 }
@@ -31,8 +32,7 @@ Block* CachingAllocator::allocate(size_t bytes, uint32_t stream, int8_t front_cl
   constexpr size_t kLargest = size_t(1) << 46;
   const size_t size = bytes < kLargest ? round(bytes) : bytes;
   const PoolKind pool = size <= kSmallRequest ? kSmallPool : kLargePool;
-  const bool injected =
-      fault::g_armed.load(std::memory_order_relaxed) && fault::allocation_fails();
+  const bool injected = fault::g_armed.load(std::memory_order_relaxed) && fault::allocation_fails();
   std::unique_lock lock(mutex_);
   reserve_nodes();
   process_pending(false);
@@ -139,7 +139,8 @@ Block* CachingAllocator::take(PoolKind pool, uint32_t stream, size_t size) {
   return b;
 }
 
-// Large blocks keep a remainder up to 1 MiB: cutting it off would leave a piece that little fits into.
+// Large blocks keep a remainder up to 1 MiB: cutting it off would leave a piece that little fits
+// into.
 void CachingAllocator::cut(Block* b, size_t size) noexcept {
   const size_t rest = b->size - size;
   const size_t worth = b->segment->pool == kSmallPool ? alignment_ : kSmallRequest + 1;
@@ -162,8 +163,8 @@ CachingAllocator::Pools& CachingAllocator::pools(uint32_t stream) {
   return *pools_[stream];
 }
 
-// An allocation needs at most two nodes (a segment's block and the rest of a cut); made first, so that nothing
-// after it can fail half way.
+// An allocation needs at most two nodes (a segment's block and the rest of a cut); made first, so
+// that nothing after it can fail half way.
 void CachingAllocator::reserve_nodes() {
   while (!spare_ || !spare_->free_next) {
     Block* b = new Block;
@@ -202,7 +203,8 @@ Block* CachingAllocator::find(const void* address) {
     const char* begin = static_cast<const char*>(s->data);
     if (p < begin || p >= begin + s->size) continue;
     for (Block* b = s->first; b; b = b->after)
-      if (p < static_cast<const char*>(b->data) + b->size) return b->get_state() == BlockState::in_use ? b : nullptr;
+      if (p < static_cast<const char*>(b->data) + b->size)
+        return b->get_state() == BlockState::in_use ? b : nullptr;
   }
   return nullptr;
 }

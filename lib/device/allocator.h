@@ -1,7 +1,8 @@
-// The caching allocator: one class for device memory, cpu memory and pinned memory. PyTorch's rules: requests are
-// rounded, small and large ones live in separate pools per stream, the best fitting free block is cut, neighbours
-// are joined when freed. Blocks stay with their stream; a block that another stream used waits for its event.
-// Invariant: under the mutex, every segment is exactly covered by its blocks and no two free ones touch.
+// The caching allocator: one class for device memory, cpu memory and pinned memory. PyTorch's
+// rules: requests are rounded, small and large ones live in separate pools per stream, the best
+// fitting free block is cut, neighbours are joined when freed. Blocks stay with their stream; a
+// block that another stream used waits for its event. Invariant: under the mutex, every segment is
+// exactly covered by its blocks and no two free ones touch.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -16,7 +17,8 @@ namespace flambeau {
 struct OutOfMemory;
 struct FrontCounts;
 
-inline constexpr size_t kSmallRequest = size_t(1) << 20;  // up to here a request goes to the small pool
+inline constexpr size_t kSmallRequest = size_t(1)
+                                        << 20;  // up to here a request goes to the small pool
 
 enum class MemoryKind : int8_t { device, pinned };
 
@@ -44,11 +46,13 @@ class CachingAllocator {
   MemoryKind kind() const { return kind_; }
   size_t round(size_t bytes) const;
   // Calls visit(const Segment&) for each under the lock.
-  template <class F> void each_segment(F&& visit) {
+  template <class F>
+  void each_segment(F&& visit) {
     std::lock_guard lock(mutex_);
     for (Segment* s = segments_; s; s = s->next) visit(static_cast<const Segment&>(*s));
   }
-  template <class F> void each_trace(F&& visit) {
+  template <class F>
+  void each_trace(F&& visit) {
     std::lock_guard lock(mutex_);
     history_.each(visit);
   }
@@ -91,8 +95,8 @@ class CachingAllocator {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Pools>> pools_;  // by stream id
   Segment* segments_ = nullptr;
-  Block* spare_ = nullptr;  // nodes for blocks to come
-  Block* pending_ = nullptr;  // freed, waiting for other streams
+  Block* spare_ = nullptr;                        // nodes for blocks to come
+  Block* pending_ = nullptr;                      // freed, waiting for other streams
   std::vector<std::pair<Device, void*>> events_;  // recycled
   MemoryStats stats_;
   double fraction_ = 1.0;

@@ -1,5 +1,5 @@
-// Where the caching allocator meets the device: new segments, giving unused ones back, the order of retries
-// before out of memory, and the limit set as a fraction of the device.
+// Where the caching allocator meets the device: new segments, giving unused ones back, the order of
+// retries before out of memory, and the limit set as a fraction of the device.
 #include <algorithm>
 #include <map>
 #include <new>
@@ -27,7 +27,8 @@ size_t segment_size(size_t request) {
 
 }  // namespace
 
-// A block that only waits for another stream comes before giving the cache back, and that before failing.
+// A block that only waits for another stream comes before giving the cache back, and that before
+// failing.
 Block* CachingAllocator::find_or_grow(PoolKind pool, uint32_t stream, size_t size) {
   if (Block* b = take(pool, stream, size)) return b;
   if (Block* b = grow(pool, stream, size)) return b;
@@ -42,7 +43,8 @@ Block* CachingAllocator::find_or_grow(PoolKind pool, uint32_t stream, size_t siz
 }
 
 bool CachingAllocator::within_limit(size_t size) {
-  return stats_.reserved_bytes.of[kAllPools].current + int64_t(size) <= int64_t(std::min(limit_, SIZE_MAX / 2));
+  return stats_.reserved_bytes.of[kAllPools].current + int64_t(size) <=
+         int64_t(std::min(limit_, SIZE_MAX / 2));
 }
 
 // Null where the device has no more; other failures are thrown.
@@ -90,8 +92,10 @@ void CachingAllocator::release_segment(Segment* s) noexcept {
   take_free(s->first);
   drop_node(s->first);
   if (device_.is_cpu()) sanitizer::hand_out(s->data, s->size);
-  if (kind_ == MemoryKind::device) hal::try_call<&Table::deallocate>(device_, s->data, s->size);
-  else hal::try_call<&Table::deallocate_host>(device_, s->data, s->size);
+  if (kind_ == MemoryKind::device)
+    hal::try_call<&Table::deallocate>(device_, s->data, s->size);
+  else
+    hal::try_call<&Table::deallocate_host>(device_, s->data, s->size);
   ++stats_.num_device_free;
   stats_.segment.take(s->pool, 1);
   stats_.reserved_bytes.take(s->pool, int64_t(s->size));

@@ -1,5 +1,5 @@
-// Blocks and streams that are not their own: record_stream, copies of pinned memory, and the freed blocks that
-// wait for events.
+// Blocks and streams that are not their own: record_stream, copies of pinned memory, and the freed
+// blocks that wait for events.
 #include <utility>
 
 #include "device/allocator.h"
@@ -63,14 +63,16 @@ void CachingAllocator::wait_for_copies(Block* b) {
 void CachingAllocator::drop_uses(Block* b) noexcept {
   for (StreamUse *use = std::exchange(b->uses, nullptr), *next; use; use = next) {
     next = use->next;
-    if (events_.size() < events_.capacity()) events_.emplace_back(use->stream.device, use->event);
-    else hal::try_call<&Table::event_destroy>(use->stream.device, use->event);
+    if (events_.size() < events_.capacity())
+      events_.emplace_back(use->stream.device, use->event);
+    else
+      hal::try_call<&Table::event_destroy>(use->stream.device, use->event);
     delete use;
   }
 }
 
-// Frees the blocks whose other streams are done; with `wait`, all of them. A failed device counts as done: it
-// touches nothing any more.
+// Frees the blocks whose other streams are done; with `wait`, all of them. A failed device counts
+// as done: it touches nothing any more.
 void CachingAllocator::process_pending(bool wait) noexcept {
   fault::Exempt exempt;
   Block** link = &pending_;

@@ -1,5 +1,5 @@
-// The allocator's data: segments come from the device, blocks are cut from segments and joined again. All lists
-// are intrusive, so that freeing never needs memory and cannot fail.
+// The allocator's data: segments come from the device, blocks are cut from segments and joined
+// again. All lists are intrusive, so that freeing never needs memory and cannot fail.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace flambeau {
 class CachingAllocator;
 struct Segment;
 
-// Another stream's use of a block; its event is recorded when the block is freed (device memory) or right
-// after the copy (pinned memory).
+// Another stream's use of a block; its event is recorded when the block is freed (device memory) or
+// right after the copy (pinned memory).
 struct StreamUse {
   Stream stream;
   void* event = nullptr;
@@ -23,16 +23,18 @@ struct StreamUse {
   StreamUse* next = nullptr;
 };
 
-// pending: freed, but a stream may still use it; cached: freed into a thread's front, still cut out of its segment.
+// pending: freed, but a stream may still use it; cached: freed into a thread's front, still cut out
+// of its segment.
 enum class BlockState : int8_t { free, in_use, pending, cached };
 
 struct Block {
   void* data = nullptr;
-  size_t size = 0;       // a multiple of the allocator's alignment
+  size_t size = 0;                   // a multiple of the allocator's alignment
   std::atomic<size_t> requested{0};  // what the caller asked for; relaxed, as state
   Segment* segment = nullptr;
-  Block *before = nullptr, *after = nullptr;          // neighbours in the segment
-  Block *free_next = nullptr, *free_before = nullptr;  // in a free list, a front, or the pending list
+  Block *before = nullptr, *after = nullptr;  // neighbours in the segment
+  Block *free_next = nullptr,
+        *free_before = nullptr;  // in a free list, a front, or the pending list
   StreamUse* uses = nullptr;
   std::atomic<const char*> op{nullptr}, module{nullptr};  // the label; relaxed, as state
   std::atomic<BlockState> state{BlockState::free};  // fronts change it without the lock: relaxed

@@ -35,8 +35,10 @@ std::string format_bytes(int64_t bytes) {
   double value = double(bytes);
   int unit = -1;
   while (value >= 1024 && unit < 3) value /= 1024, ++unit;
-  if (unit < 0) std::snprintf(text, sizeof text, "%lld B", static_cast<long long>(bytes));
-  else std::snprintf(text, sizeof text, "%.2f %ciB", value, kUnits[unit]);
+  if (unit < 0)
+    std::snprintf(text, sizeof text, "%lld B", static_cast<long long>(bytes));
+  else
+    std::snprintf(text, sizeof text, "%.2f %ciB", value, kUnits[unit]);
   return text;
 }
 

@@ -1,6 +1,6 @@
-// Copies and fills between any two devices. The order: work already on both current streams comes first. The
-// host side: pinned memory with non_blocking is read or written when the copy runs, and the block remembers the
-// copy; everything else is safe to touch when the call returns.
+// Copies and fills between any two devices. The order: work already on both current streams comes
+// first. The host side: pinned memory with non_blocking is read or written when the copy runs, and
+// the block remembers the copy; everything else is safe to touch when the call returns.
 #include <cstring>
 
 #include "base/error.h"
@@ -20,10 +20,14 @@ Block* pinned_block(const void* host) {
   return pinned ? pinned->find(host) : nullptr;
 }
 
-void issue(Stream s, const Copy& c) { hal::call<&Table::copy>(s.device, "copy", native_stream(s), c); }
+void issue(Stream s, const Copy& c) {
+  hal::call<&Table::copy>(s.device, "copy", native_stream(s), c);
+}
 
-// A copy that is under way when what should order it fails: its memory may be freed next, so it is waited for.
-template <class F> void order_or_wait(Stream s, F&& order) {
+// A copy that is under way when what should order it fails: its memory may be freed next, so it is
+// waited for.
+template <class F>
+void order_or_wait(Stream s, F&& order) {
   try {
     order();
   } catch (...) {

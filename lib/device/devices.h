@@ -1,5 +1,5 @@
-// What a device is and why there is none: properties, memory, the reason text. Beside runtime.h, for the ABI
-// and for reports.
+// What a device is and why there is none: properties, memory, the reason text. Beside runtime.h,
+// for the ABI and for reports.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -22,7 +22,9 @@ Event::~Event() {
 }
 
 Event::Event(Event&& other) noexcept
-    : device_(other.device_), timing_(other.timing_), recorded_(other.recorded_),
+    : device_(other.device_),
+      timing_(other.timing_),
+      recorded_(other.recorded_),
       native_(std::exchange(other.native_, nullptr)) {}
 
 Event& Event::operator=(Event&& other) noexcept {
@@ -59,10 +61,13 @@ void Event::synchronize() const {
 }
 
 float Event::elapsed_ms(const Event& end) const {
-  check(timing_ && end.timing_, Code::invalid_argument, "elapsed time needs two events made with timing");
-  check(recorded_ && end.recorded_, Code::invalid_argument, "elapsed time needs two recorded events");
-  check(query() && end.query(), Code::invalid_argument, "elapsed time of events that are not done yet: ",
-        "call synchronize on the end event first");
+  check(timing_ && end.timing_, Code::invalid_argument,
+        "elapsed time needs two events made with timing");
+  check(recorded_ && end.recorded_, Code::invalid_argument,
+        "elapsed time needs two recorded events");
+  check(
+      query() && end.query(), Code::invalid_argument,
+      "elapsed time of events that are not done yet: ", "call synchronize on the end event first");
   float ms = 0;
   hal::call<&Table::event_elapsed>(device_, "event elapsed", native_, end.native_, &ms);
   return ms;

@@ -1,5 +1,6 @@
-// Fault injection for tests: the n-th allocation or the n-th HAL call fails, once or from then on. Counting is
-// off by default and costs one predictable branch. Counters are process-wide; tests use them one at a time.
+// Fault injection for tests: the n-th allocation or the n-th HAL call fails, once or from then on.
+// Counting is off by default and costs one predictable branch. Counters are process-wide; tests use
+// them one at a time.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace flambeau::fault {
 
 enum class Mode : int8_t { once, forever };
 
-// The n-th call from now (1 is the next) fails as out of memory, or as an internal error of the device.
+// The n-th call from now (1 is the next) fails as out of memory, or as an internal error of the
+// device.
 void fail_allocation(int64_t n, Mode mode);
 void fail_hal_call(int64_t n, Mode mode);
 void count_only();  // nothing fails, the counters run: how many points a test has

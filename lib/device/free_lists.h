@@ -1,5 +1,6 @@
-// Free blocks of one stream and pool, by size: eight bins per power of two and a bitmap of the non-empty ones.
-// `take` is best fit: the smallest block of the first bin that has one large enough.
+// Free blocks of one stream and pool, by size: eight bins per power of two and a bitmap of the
+// non-empty ones. `take` is best fit: the smallest block of the first bin that has one large
+// enough.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -21,8 +22,10 @@ class FreeLists {
 
   void remove(Block* b) noexcept {
     const int bin = bin_of(b->size);
-    if (b->free_before) b->free_before->free_next = b->free_next;
-    else heads_[bin] = b->free_next;
+    if (b->free_before)
+      b->free_before->free_next = b->free_next;
+    else
+      heads_[bin] = b->free_next;
     if (b->free_next) b->free_next->free_before = b->free_before;
     if (!heads_[bin]) used_[bin / 64] &= ~(uint64_t(1) << bin % 64);
     b->free_next = b->free_before = nullptr;

@@ -1,4 +1,5 @@
-// The fronts; see front.h. Counters are atomics that only the owner writes, so they cost plain loads and stores.
+// The fronts; see front.h. Counters are atomics that only the owner writes, so they cost plain
+// loads and stores.
 #include "device/front.h"
 
 #include <array>
@@ -17,7 +18,8 @@ std::atomic<bool> g_fronts_off{false};
 
 namespace {
 
-// Steps of 64 bytes up to 1 KiB, then four steps per power of two: at most a fifth of a block is unused.
+// Steps of 64 bytes up to 1 KiB, then four steps per power of two: at most a fifth of a block is
+// unused.
 constexpr int kExactClasses = 16, kClasses = kExactClasses + 4 * 6;
 
 constexpr size_t class_size(int c) {
@@ -142,7 +144,8 @@ void count_allocation(Front& f, size_t size, size_t bytes) {
   f.blocks.add(1);
   f.bytes.add(int64_t(size));
   f.requested.add(int64_t(bytes));
-  if (++f.events >= kMergeEvery) [[unlikely]] merge(f);
+  if (++f.events >= kMergeEvery) [[unlikely]]
+    merge(f);
 }
 
 Memory allocate_slowly(Front* f, size_t bytes, int c) {
@@ -166,7 +169,8 @@ Memory front_allocate(size_t bytes) {
   const int c = kClassOf[(bytes + 63) / 64];
   Front* f = t_front;
   if (!f || !f->heads[c] || g_fronts_off.load(std::memory_order_relaxed) ||
-      fault::g_armed.load(std::memory_order_relaxed)) [[unlikely]]  // faults are counted in the allocator
+      fault::g_armed.load(std::memory_order_relaxed))
+      [[unlikely]]  // faults are counted in the allocator
     return allocate_slowly(f, bytes, c);
   Block* b = f->heads[c];
   f->heads[c] = b->free_next;
@@ -193,11 +197,13 @@ void front_deallocate(Block* b) noexcept {
   f->bytes.take(int64_t(class_size(c)));
   f->requested.take(int64_t(b->requested.load(std::memory_order_relaxed)));
   sanitizer::take_back(b->data, b->size);
-  if (g_fronts_off.load(std::memory_order_relaxed)) [[unlikely]] return allocator_of(kCpu).deallocate(b);
+  if (g_fronts_off.load(std::memory_order_relaxed)) [[unlikely]]
+    return allocator_of(kCpu).deallocate(b);
   b->set_state(BlockState::cached);
   b->free_next = f->heads[c];
   f->heads[c] = b;
-  if (++f->kept[c] > kMaxKept[size_t(c)]) [[unlikely]] give_back(*f, c, kMaxKept[size_t(c)] / 2);
+  if (++f->kept[c] > kMaxKept[size_t(c)]) [[unlikely]]
+    give_back(*f, c, kMaxKept[size_t(c)] / 2);
 }
 
 void front_flush() noexcept {

@@ -1,6 +1,7 @@
-// Thread-local fronts of the cpu allocator: per size class a list of blocks that this thread freed, so that
-// allocating and freeing a small tensor takes no lock. Blocks in a front stay cut out of their segments; what
-// they amount to is counted here and merged into the allocator's statistics now and then.
+// Thread-local fronts of the cpu allocator: per size class a list of blocks that this thread freed,
+// so that allocating and freeing a small tensor takes no lock. Blocks in a front stay cut out of
+// their segments; what they amount to is counted here and merged into the allocator's statistics
+// now and then.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace flambeau {
 
-inline constexpr size_t kFrontLargest = size_t(64) << 10;  // larger blocks always go to the allocator
+inline constexpr size_t kFrontLargest = size_t(64)
+                                        << 10;  // larger blocks always go to the allocator
 
 // Changes since the last merge; the peak is relative to the value at that time.
 struct FrontCount {

@@ -1,6 +1,7 @@
-// The hardware abstraction: one table of functions per provider (cpu, sim, cuda). Everything above it is common
-// code. Providers never throw and never print: they return a Status and keep the thread's text for it. Every
-// function takes the device's index first, so that one wrapper (call.h) counts, injects faults and raises.
+// The hardware abstraction: one table of functions per provider (cpu, sim, cuda). Everything above
+// it is common code. Providers never throw and never print: they return a Status and keep the
+// thread's text for it. Every function takes the device's index first, so that one wrapper (call.h)
+// counts, injects faults and raises.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +14,18 @@
 namespace flambeau::hal {
 
 enum class Status : int8_t {
-  ok, not_ready, out_of_memory, device_lost, invalid, unsupported, no_kernel_image, driver_too_old, no_gpu,
-  capture, race, internal
+  ok,
+  not_ready,
+  out_of_memory,
+  device_lost,
+  invalid,
+  unsupported,
+  no_kernel_image,
+  driver_too_old,
+  no_gpu,
+  capture,
+  race,
+  internal
 };
 
 using Properties = DeviceProperties;
@@ -47,7 +58,8 @@ struct Table {
   Status (*deallocate)(int device, void* data, size_t bytes);
   Status (*allocate_host)(int device, size_t bytes, void** out);
   Status (*deallocate_host)(int device, void* data, size_t bytes);
-  // The caching allocator hands a piece of a segment out or takes it back, in the order of `stream`.
+  // The caching allocator hands a piece of a segment out or takes it back, in the order of
+  // `stream`.
   Status (*note_block)(int device, void* stream, BlockNote note, void* data, size_t bytes);
 
   // copies, in the order of `stream`
@@ -83,8 +95,9 @@ struct Table {
   Status (*graph_destroy)(int device, void* graph);
 
   // errors
-  Status (*sticky_error)(int device);       // what every later call on the device will answer
-  std::string (*error_text)(int device);    // of this thread's last failed call, or of the sticky error
+  Status (*sticky_error)(int device);  // what every later call on the device will answer
+  std::string (*error_text)(
+      int device);  // of this thread's last failed call, or of the sticky error
   KernelColumn (*kernel_column)(int device);
 };
 

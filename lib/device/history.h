@@ -1,5 +1,5 @@
-// The allocator's trace: a ring of the last events, off by default. The entries are what PyTorch's memory viewer
-// reads from a snapshot.
+// The allocator's trace: a ring of the last events, off by default. The entries are what PyTorch's
+// memory viewer reads from a snapshot.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -10,7 +10,14 @@
 
 namespace flambeau {
 
-enum class TraceAction : int8_t { alloc, free_requested, free_completed, segment_alloc, segment_free, oom };
+enum class TraceAction : int8_t {
+  alloc,
+  free_requested,
+  free_completed,
+  segment_alloc,
+  segment_free,
+  oom
+};
 
 struct TraceEntry {
   TraceAction action;
@@ -31,10 +38,13 @@ class History {
   }
   bool on() const { return max_ > 0; }
   void add(const TraceEntry& e) {
-    if (ring_.size() < max_) ring_.push_back(e);
-    else ring_[next_++ % max_] = e;
+    if (ring_.size() < max_)
+      ring_.push_back(e);
+    else
+      ring_[next_++ % max_] = e;
   }
-  template <class F> void each(F&& visit) const {  // oldest first
+  template <class F>
+  void each(F&& visit) const {  // oldest first
     const size_t n = ring_.size(), first = n < max_ || n == 0 ? 0 : next_ % n;
     for (size_t i = 0; i < n; ++i) visit(ring_[(first + i) % n]);
   }

@@ -1,6 +1,6 @@
-// Who is working on this thread: the op and the module that run now. The allocator stores the label with every
-// block, so that an out-of-memory error and a snapshot can name the holders. Strings outlive every block:
-// op names are literals, module paths are interned.
+// Who is working on this thread: the op and the module that run now. The allocator stores the label
+// with every block, so that an out-of-memory error and a snapshot can name the holders. Strings
+// outlive every block: op names are literals, module paths are interned.
 #pragma once
 #include <string_view>
 

@@ -26,7 +26,8 @@ State& state() {
 
 std::string directory_of_this_library() {
   Dl_info info{};
-  if (!dladdr(reinterpret_cast<void*>(&directory_of_this_library), &info) || !info.dli_fname) return {};
+  if (!dladdr(reinterpret_cast<void*>(&directory_of_this_library), &info) || !info.dli_fname)
+    return {};
   const std::string path = info.dli_fname;
   const size_t slash = path.rfind('/');
   return slash == path.npos ? "." : path.substr(0, slash);
@@ -43,11 +44,13 @@ std::vector<Place> places(const LibrarySpec& spec) {
   if (!here.empty()) {
     all.push_back({here, "beside libflambeau"});
     for (const char* wheel : spec.wheel_dirs)  // site-packages/flambeau[/lib]/libflambeau.so
-      for (const char* up : {"/../", "/../../"}) all.push_back({here + up + wheel, "in the wheel beside libflambeau"});
+      for (const char* up : {"/../", "/../../"})
+        all.push_back({here + up + wheel, "in the wheel beside libflambeau"});
   }
   for (const std::string& d : state().directories) {
     all.push_back({d, "in a directory that was named"});
-    for (const char* wheel : spec.wheel_dirs) all.push_back({d + "/" + wheel, "under a directory that was named"});
+    for (const char* wheel : spec.wheel_dirs)
+      all.push_back({d + "/" + wheel, "under a directory that was named"});
   }
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* root = std::getenv(variable))
@@ -71,7 +74,8 @@ struct Search {
   void* accept(void* handle, const std::string& name, const char* why) {
     const std::string reason = spec.reject ? spec.reject(handle) : std::string();
     const std::string where = real_path(handle, name);
-    tried += cat_text(spec.name, ": ", where, " (", why, "): ", reason.empty() ? "used" : "rejected: " + reason, '\n');
+    tried += cat_text(spec.name, ": ", where, " (", why,
+                      "): ", reason.empty() ? "used" : "rejected: " + reason, '\n');
     if (reason.empty()) {
       path = where;
       return handle;
@@ -82,7 +86,8 @@ struct Search {
   }
 
   void* attempt(const std::string& name, int flags, const char* why) {
-    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | flags)) return accept(handle, name, why);
+    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | flags))
+      return accept(handle, name, why);
     const char* problem = dlerror();
     const bool absent = name[0] == '/' && access(name.c_str(), F_OK) != 0;
     const char* outcome = flags & RTLD_NOLOAD ? "no" : absent || !problem ? "not there" : problem;
@@ -112,7 +117,8 @@ Library Library::open(const LibrarySpec& spec) {
   if (handle) return Library(spec.name, handle, search.path);
   if (!search.tried.empty()) search.tried.pop_back();
   throw Error(search.rejected ? Code::library_version : Code::library_missing,
-              cat_text(spec.name, search.rejected ? " was found, but in no version that can be used" : " was not found"),
+              cat_text(spec.name, search.rejected ? " was found, but in no version that can be used"
+                                                  : " was not found"),
               search.tried, spec.fix);
 }
 

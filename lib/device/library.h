@@ -1,6 +1,6 @@
-// Libraries that are opened on first use (cuBLASLt, cuDNN, NCCL, MPI ...), by versioned name: already loaded,
-// beside this library, in directories the binding named, under CUDA_HOME, then the system's. What was looked for,
-// found and rejected is kept for errors and for `flambeau doctor`.
+// Libraries that are opened on first use (cuBLASLt, cuDNN, NCCL, MPI ...), by versioned name:
+// already loaded, beside this library, in directories the binding named, under CUDA_HOME, then the
+// system's. What was looked for, found and rejected is kept for errors and for `flambeau doctor`.
 #pragma once
 #include <span>
 #include <string>
@@ -9,10 +9,11 @@
 namespace flambeau {
 
 struct LibrarySpec {
-  const char* name;                        // "cuBLASLt"
-  std::span<const char* const> sonames;    // tried in this order
-  std::span<const char* const> wheel_dirs; // relative to a Python site directory: "nvidia/cu13/lib"
-  const char* fix;                         // the line that installs it
+  const char* name;                      // "cuBLASLt"
+  std::span<const char* const> sonames;  // tried in this order
+  std::span<const char* const>
+      wheel_dirs;   // relative to a Python site directory: "nvidia/cu13/lib"
+  const char* fix;  // the line that installs it
   std::string (*reject)(void* handle) = nullptr;  // why a found one cannot be used; empty: it can
 };
 

@@ -1,4 +1,5 @@
-// The memory calls of runtime.h: which allocator answers for a device, pinned memory, and the statistics of both.
+// The memory calls of runtime.h: which allocator answers for a device, pinned memory, and the
+// statistics of both.
 #include <array>
 #include <atomic>
 
@@ -32,7 +33,8 @@ Device accelerator() {
   for (DeviceType type : {DeviceType::cuda, DeviceType::sim})
     if (device_count(type) > 0) return {type, 0};
   throw Error(Code::no_gpu, "pinned memory needs an accelerator, and there is none",
-              unavailable_reason(DeviceType::cuda), "use ordinary host memory on a machine without a GPU");
+              unavailable_reason(DeviceType::cuda),
+              "use ordinary host memory on a machine without a GPU");
 }
 
 }  // namespace
@@ -50,19 +52,22 @@ CachingAllocator& pinned_allocator() {
   return made_once(g_pinned, accelerator(), MemoryKind::pinned);
 }
 
-CachingAllocator* pinned_allocator_if_any() noexcept { return g_pinned.load(std::memory_order_acquire); }
+CachingAllocator* pinned_allocator_if_any() noexcept {
+  return g_pinned.load(std::memory_order_acquire);
+}
 
 Memory allocate(Device d, size_t bytes) {
   if (bytes == 0) {
     if (!d.is_cpu()) resolve(d);
     return {};
   }
-  if (d.is_cpu() && bytes <= kFrontLargest) [[likely]] return front_allocate(bytes);
+  if (d.is_cpu() && bytes <= kFrontLargest) [[likely]]
+    return front_allocate(bytes);
   const Stream s = current_stream(resolve(d));
   Block* b = allocator_of(s.device).allocate(bytes, s.id);
   if (s.device.is_cpu()) return {b->data, b};
-  const hal::Status status = hal::try_call<&Table::note_block>(s.device, native_stream(s),
-                                                               hal::BlockNote::acquired, b->data, b->size);
+  const hal::Status status = hal::try_call<&Table::note_block>(
+      s.device, native_stream(s), hal::BlockNote::acquired, b->data, b->size);
   if (status != hal::Status::ok) {
     deallocate(b);
     hal::raise(s.device, "memory allocation", status);
@@ -98,7 +103,7 @@ void wait_for_host_access(const Block* b) {
   if (owner->kind() == MemoryKind::pinned) owner->wait_for_copies(const_cast<Block*>(b));
 }
 
-// ---- statistics ------------------------------------------------------------------------------------------
+// ---- statistics ---------------------------------------------------------------------------------
 
 namespace {
 
@@ -121,7 +126,9 @@ MemoryStats memory_stats(Device d) {
 void reset_peak_memory_stats(Device d) { flushed(d).reset_peak(); }
 void reset_accumulated_memory_stats(Device d) { flushed(d).reset_accumulated(); }
 void empty_cache(Device d) { flushed(d).empty_cache(); }
-void set_per_process_memory_fraction(double fraction, Device d) { flushed(d).set_fraction(fraction); }
+void set_per_process_memory_fraction(double fraction, Device d) {
+  flushed(d).set_fraction(fraction);
+}
 double per_process_memory_fraction(Device d) { return flushed(d).fraction(); }
 
 MemoryStats pinned_memory_stats() {

@@ -24,8 +24,8 @@ struct OutOfMemory {
   std::vector<Holder> holders;  // most bytes first, at most five
 };
 
-// What the layers above know and this one does not: "batch 48 would fit". Called without locks held; may
-// return an empty string. Must not throw.
+// What the layers above know and this one does not: "batch 48 would fit". Called without locks
+// held; may return an empty string. Must not throw.
 using OutOfMemoryAdvisor = std::string (*)(const OutOfMemory& report);
 void set_out_of_memory_advisor(OutOfMemoryAdvisor advisor);
 

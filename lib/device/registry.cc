@@ -1,4 +1,5 @@
-// Which devices there are, which one is current on this thread, and how a provider's failure reads as an Error.
+// Which devices there are, which one is current on this thread, and how a provider's failure reads
+// as an Error.
 #include <atomic>
 
 #include "base/error.h"
@@ -22,24 +23,30 @@ struct Meaning {
 Meaning meaning(hal::Status status) {
   using hal::Status;
   switch (status) {
-    case Status::out_of_memory: return {Code::out_of_device_memory, "out of memory", ""};
+    case Status::out_of_memory:
+      return {Code::out_of_device_memory, "out of memory", ""};
     case Status::device_lost:
       return {Code::device_lost, "the device is lost: an earlier kernel failed",
-              "every later call on it fails too; restart the process. The failing kernel is found by running "
+              "every later call on it fails too; restart the process. The failing kernel is found "
+              "by running "
               "with FLAMBEAU_LAUNCH_BLOCKING=1, or on FLAMBEAU_SIM with schedule=eager"};
-    case Status::invalid: return {Code::invalid_argument, "invalid argument", ""};
-    case Status::unsupported: return {Code::unsupported, "not supported by this device", ""};
+    case Status::invalid:
+      return {Code::invalid_argument, "invalid argument", ""};
+    case Status::unsupported:
+      return {Code::unsupported, "not supported by this device", ""};
     case Status::no_kernel_image:
       return {Code::no_kernel_image, "the library has no code for this GPU's architecture",
               "build it with this GPU's architecture, or use a newer release"};
     case Status::driver_too_old:
       return {Code::driver_too_old, "the NVIDIA driver is too old", "update the driver"};
-    case Status::no_gpu: return {Code::no_gpu, "no GPU", ""};
+    case Status::no_gpu:
+      return {Code::no_gpu, "no GPU", ""};
     case Status::capture:
       return {Code::graph_capture, "not possible while a graph is being captured", ""};
     case Status::race:
       return {Code::invalid_argument, "two streams use the same memory without order", ""};
-    default: return {Code::internal, "the device reported an error", ""};
+    default:
+      return {Code::internal, "the device reported an error", ""};
   }
 }
 
@@ -65,8 +72,8 @@ const Table& table_of(Device d) {
 
 void raise(Device d, const char* what, Status status) {
   const Meaning m = meaning(status);
-  throw Error(m.code, cat_text(what, " on ", to_string(d), ": ", m.problem), table_of(d).error_text(d.index),
-              m.fix);
+  throw Error(m.code, cat_text(what, " on ", to_string(d), ": ", m.problem),
+              table_of(d).error_text(d.index), m.fix);
 }
 
 }  // namespace hal
@@ -89,7 +96,8 @@ void set_current_device(Device d) {
 
 Device resolve(Device d) {
   if (d.is_cpu()) {
-    check(d.index <= 0, Code::invalid_argument, "cpu:", d.index, " does not exist: the cpu is one device");
+    check(d.index <= 0, Code::invalid_argument, "cpu:", d.index,
+          " does not exist: the cpu is one device");
     return kCpu;
   }
   check(d.type == DeviceType::cuda || d.type == DeviceType::sim, Code::invalid_argument,
@@ -100,12 +108,14 @@ Device resolve(Device d) {
     const hal::Table* table = hal::provider(d.type);
     std::string unused;
     const bool old = table && table->availability(&unused) == hal::Status::driver_too_old;
-    throw Error(old ? Code::driver_too_old : Code::no_gpu, cat_text(to_string(d), " is not available: ", reason),
-                {}, "use \"cpu\", or FLAMBEAU_SIM=\"devices=1,as=cuda\" for a simulated GPU");
+    throw Error(old ? Code::driver_too_old : Code::no_gpu,
+                cat_text(to_string(d), " is not available: ", reason), {},
+                "use \"cpu\", or FLAMBEAU_SIM=\"devices=1,as=cuda\" for a simulated GPU");
   }
   if (d.index < 0) return current_device(d.type);
   check(d.index < count, Code::invalid_argument, to_string(d), " does not exist: there ",
-        count == 1 ? "is one device" : cat_text("are ", count, " devices"), " of that type, numbered from 0");
+        count == 1 ? "is one device" : cat_text("are ", count, " devices"),
+        " of that type, numbered from 0");
   return d;
 }
 

@@ -1,5 +1,6 @@
-// Under AddressSanitizer, freed cpu memory in the cache is poisoned, so that a kernel that reads past a tensor's
-// end or after its death is reported as if every tensor came from malloc. Otherwise nothing.
+// Under AddressSanitizer, freed cpu memory in the cache is poisoned, so that a kernel that reads
+// past a tensor's end or after its death is reported as if every tensor came from malloc. Otherwise
+// nothing.
 #pragma once
 #include <cstddef>
 

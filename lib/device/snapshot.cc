@@ -1,5 +1,6 @@
-// The allocator's state as JSON in the schema of torch.cuda.memory._snapshot(): PyTorch's memory viewer reads it
-// after a conversion to pickle. Labels take the place of stack frames, since holders are ops and modules here.
+// The allocator's state as JSON in the schema of torch.cuda.memory._snapshot(): PyTorch's memory
+// viewer reads it after a conversion to pickle. Labels take the place of stack frames, since
+// holders are ops and modules here.
 #include <cstdio>
 #include <string>
 
@@ -29,20 +30,24 @@ std::string quoted(const std::string& text) {
 
 std::string frames(const Label& label) {
   if (!label.op && !label.module) return "[]";
-  return cat_text("[{\"name\":", quoted(label.op ? label.op : ""), ",\"filename\":",
-                  quoted(label.module ? label.module : ""), ",\"line\":0}]");
+  return cat_text("[{\"name\":", quoted(label.op ? label.op : ""),
+                  ",\"filename\":", quoted(label.module ? label.module : ""), ",\"line\":0}]");
 }
 
 const char* state_name(BlockState s) {
   switch (s) {
-    case BlockState::in_use: return "active_allocated";
-    case BlockState::pending: return "active_pending_free";
-    default: return "inactive";
+    case BlockState::in_use:
+      return "active_allocated";
+    case BlockState::pending:
+      return "active_pending_free";
+    default:
+      return "inactive";
   }
 }
 
 const char* action_name(TraceAction a) {
-  constexpr const char* names[] = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "oom"};
+  constexpr const char* names[] = {"alloc",         "free_requested", "free_completed",
+                                   "segment_alloc", "segment_free",   "oom"};
   return names[int(a)];
 }
 
@@ -54,13 +59,14 @@ std::string blocks_json(const Segment& s, Sums& sums) {
   std::string out;
   for (const Block* b = s.first; b; b = b->after) {
     const BlockState state = b->get_state();
-    const size_t requested = state == BlockState::in_use || state == BlockState::pending ? b->requested.load() : 0;
+    const size_t requested =
+        state == BlockState::in_use || state == BlockState::pending ? b->requested.load() : 0;
     if (state == BlockState::in_use) sums.allocated += b->size;
     if (state == BlockState::in_use || state == BlockState::pending) sums.active += b->size;
     sums.requested += requested;
-    out += cat_text(out.empty() ? "" : ",", "{\"address\":", reinterpret_cast<uintptr_t>(b->data), ",\"size\":", b->size,
-                    ",\"requested_size\":", requested, ",\"state\":\"", state_name(state), "\",\"frames\":",
-                    frames(b->label()), "}");
+    out += cat_text(out.empty() ? "" : ",", "{\"address\":", reinterpret_cast<uintptr_t>(b->data),
+                    ",\"size\":", b->size, ",\"requested_size\":", requested, ",\"state\":\"",
+                    state_name(state), "\",\"frames\":", frames(b->label()), "}");
   }
   return out;
 }
@@ -68,19 +74,22 @@ std::string blocks_json(const Segment& s, Sums& sums) {
 std::string segment_json(const Segment& s, Device d) {
   Sums sums;
   const std::string blocks = blocks_json(s, sums);
-  return cat_text("{\"device\":", d.index, ",\"device_type\":", quoted(to_string(Device{d.type, -1})), ",\"address\":",
-                  reinterpret_cast<uintptr_t>(s.data), ",\"total_size\":", s.size, ",\"allocated_size\":", sums.allocated,
-                  ",\"active_size\":", sums.active, ",\"requested_size\":", sums.requested, ",\"stream\":", s.stream,
-                  ",\"segment_type\":\"", s.pool == kSmallPool ? "small" : "large",
-                  "\",\"segment_pool_id\":[0,0],\"is_expandable\":false,\"frames\":", frames(s.label), ",\"blocks\":[",
-                  blocks, "]}");
+  return cat_text(
+      "{\"device\":", d.index, ",\"device_type\":", quoted(to_string(Device{d.type, -1})),
+      ",\"address\":", reinterpret_cast<uintptr_t>(s.data), ",\"total_size\":", s.size,
+      ",\"allocated_size\":", sums.allocated, ",\"active_size\":", sums.active,
+      ",\"requested_size\":", sums.requested, ",\"stream\":", s.stream, ",\"segment_type\":\"",
+      s.pool == kSmallPool ? "small" : "large",
+      "\",\"segment_pool_id\":[0,0],\"is_expandable\":false,\"frames\":", frames(s.label),
+      ",\"blocks\":[", blocks, "]}");
 }
 
 std::string entry_json(const TraceEntry& e) {
   const char* address = e.action == TraceAction::oom ? "device_free" : "addr";
-  return cat_text("{\"action\":\"", action_name(e.action), "\",\"", address, "\":", reinterpret_cast<uintptr_t>(e.address),
-                  ",\"size\":", e.size, ",\"stream\":", e.stream, ",\"time_us\":", e.time_us, ",\"frames\":",
-                  frames(e.label), "}");
+  return cat_text("{\"action\":\"", action_name(e.action), "\",\"", address,
+                  "\":", reinterpret_cast<uintptr_t>(e.address), ",\"size\":", e.size,
+                  ",\"stream\":", e.stream, ",\"time_us\":", e.time_us,
+                  ",\"frames\":", frames(e.label), "}");
 }
 
 }  // namespace
@@ -93,11 +102,13 @@ std::string memory_snapshot_json() {
       segments += (segments.empty() ? "" : ",") + segment_json(s, a->device());
     });
     std::string trace;
-    a->each_trace([&](const TraceEntry& e) { trace += (trace.empty() ? "" : ",") + entry_json(e); });
+    a->each_trace(
+        [&](const TraceEntry& e) { trace += (trace.empty() ? "" : ",") + entry_json(e); });
     traces += cat_text(traces.empty() ? "" : ",", "[", trace, "]");
   }
-  return cat_text("{\"segments\":[", segments, "],\"device_traces\":[", traces,
-                  "],\"allocator_settings\":{\"max_split_size\":-1,\"expandable_segments\":false}}");
+  return cat_text(
+      "{\"segments\":[", segments, "],\"device_traces\":[", traces,
+      "],\"allocator_settings\":{\"max_split_size\":-1,\"expandable_segments\":false}}");
 }
 
 void record_memory_history(size_t max_entries) {

@@ -1,6 +1,6 @@
-// What the caching allocator counts, under PyTorch's names and with PyTorch's meaning: `allocated` blocks are in
-// use by tensors, `active` ones also wait for another stream, `inactive_split` are free pieces of a segment
-// that is partly in use, `reserved` is what the device has given.
+// What the caching allocator counts, under PyTorch's names and with PyTorch's meaning: `allocated`
+// blocks are in use by tensors, `active` ones also wait for another stream, `inactive_split` are
+// free pieces of a segment that is partly in use, `reserved` is what the device has given.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -45,9 +45,11 @@ struct MemoryStats {
 };
 
 // Calls f(Stat&) for each counter.
-template <class F> void for_each_stat(MemoryStats& m, F&& f) {
-  for (PoolStat* p : {&m.allocation, &m.segment, &m.active, &m.inactive_split, &m.allocated_bytes,
-                      &m.reserved_bytes, &m.active_bytes, &m.inactive_split_bytes, &m.requested_bytes})
+template <class F>
+void for_each_stat(MemoryStats& m, F&& f) {
+  for (PoolStat* p :
+       {&m.allocation, &m.segment, &m.active, &m.inactive_split, &m.allocated_bytes,
+        &m.reserved_bytes, &m.active_bytes, &m.inactive_split_bytes, &m.requested_bytes})
     for (Stat& s : p->of) f(s);
   f(m.oversize_allocations);
   f(m.oversize_segments);
@@ -61,10 +63,10 @@ FlatStats memory_stats_flat(Device d);
 void reset_peak_memory_stats(Device d);
 void reset_accumulated_memory_stats(Device d);
 
-void empty_cache(Device d);                                  // gives unused segments back
+void empty_cache(Device d);  // gives unused segments back
 void set_per_process_memory_fraction(double fraction, Device d);
 double per_process_memory_fraction(Device d);
-std::string memory_summary(Device d, bool abbreviated);      // torch's table
+std::string memory_summary(Device d, bool abbreviated);  // torch's table
 
 // PyTorch's snapshot dictionary as JSON: segments, device_traces, allocator_settings.
 std::string memory_snapshot_json();

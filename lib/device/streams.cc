@@ -1,6 +1,6 @@
-// Streams: ids of a device's pool mapped to native handles, the current one per thread and device, and the
-// operations that take one. Id 0 is the default stream, 1..32 the pool of normal priority, 33..64 the urgent
-// one, further ids are other libraries' streams.
+// Streams: ids of a device's pool mapped to native handles, the current one per thread and device,
+// and the operations that take one. Id 0 is the default stream, 1..32 the pool of normal
+// priority, 33..64 the urgent one, further ids are other libraries' streams.
 #include "device/streams.h"
 
 #include <array>
@@ -104,7 +104,8 @@ bool query(Stream s) {
 }
 
 void synchronize(Stream s) {
-  if (!s.device.is_cpu()) hal::call<&Table::stream_synchronize>(s.device, "stream synchronize", native_stream(s));
+  if (!s.device.is_cpu())
+    hal::call<&Table::stream_synchronize>(s.device, "stream synchronize", native_stream(s));
 }
 
 void synchronize(Device d) {
@@ -113,11 +114,14 @@ void synchronize(Device d) {
 }
 
 void wait_stream(Stream waiting, Stream awaited) {
-  if (waiting == awaited || awaited.device.is_cpu()) return;  // the cpu's work is done when its call returns
+  if (waiting == awaited || awaited.device.is_cpu())
+    return;  // the cpu's work is done when its call returns
   Event event(awaited.device);
   event.record(awaited);
-  if (waiting.device.is_cpu()) event.synchronize();
-  else event.wait(waiting);
+  if (waiting.device.is_cpu())
+    event.synchronize();
+  else
+    event.wait(waiting);
 }
 
 void host_function(Stream s, void (*fn)(void* user), void* user) {

@@ -1,18 +1,23 @@
-// Streams beyond runtime.h: making them, ordering one after another, and their native handles. Streams come
-// from a pool of 32 per device and priority and are never destroyed, so a Stream stays valid for good.
+// Streams beyond runtime.h: making them, ordering one after another, and their native handles.
+// Streams come from a pool of 32 per device and priority and are never destroyed, so a Stream stays
+// valid for good.
 #pragma once
 #include "device/runtime.h"
 
 namespace flambeau {
 
 Stream default_stream(Device d);
-Stream create_stream(Device d, int priority = 0);        // negative: more urgent; round robin over the pool
-Stream external_stream(Device d, void* native);          // another library's stream; the caller keeps it alive
-void* native_stream(Stream s);                           // cudaStream_t on cuda
+Stream create_stream(Device d,
+                     int priority = 0);  // negative: more urgent; round robin over the pool
+Stream external_stream(Device d,
+                       void* native);  // another library's stream; the caller keeps it alive
+void* native_stream(Stream s);         // cudaStream_t on cuda
 int stream_priority(Stream s);
-bool query(Stream s);                                    // whether all work is done
-void wait_stream(Stream waiting, Stream awaited);        // what `waiting` gets next runs after awaited's work
-void host_function(Stream s, void (*fn)(void* user), void* user);  // on a thread of the provider's choice
+bool query(Stream s);  // whether all work is done
+void wait_stream(Stream waiting,
+                 Stream awaited);  // what `waiting` gets next runs after awaited's work
+void host_function(Stream s, void (*fn)(void* user),
+                   void* user);  // on a thread of the provider's choice
 
 class StreamScope {
  public:

@@ -1,4 +1,5 @@
-// Statistics as text: the flat keys of torch.cuda.memory_stats and the table of torch.cuda.memory_summary.
+// Statistics as text: the flat keys of torch.cuda.memory_stats and the table of
+// torch.cuda.memory_summary.
 #include <algorithm>
 #include <cstdio>
 
@@ -32,9 +33,10 @@ void append(FlatStats& out, const std::string& key, const Stat& s) {
   out.emplace_back(key + ".peak", s.peak);
 }
 
-// The unit follows `scale_by`, the value for all pools, so that a column of a section reads in one unit.
-std::string in_unit(int64_t value, int64_t scale_by, int64_t step, int64_t limit, const char* const* units,
-                    int width) {
+// The unit follows `scale_by`, the value for all pools, so that a column of a section reads in one
+// unit.
+std::string in_unit(int64_t value, int64_t scale_by, int64_t step, int64_t limit,
+                    const char* const* units, int width) {
   while (scale_by >= limit && units[1]) {
     value /= step;
     scale_by /= step;
@@ -115,9 +117,11 @@ FlatStats flatten(const MemoryStats& m) {
 
 std::string memory_summary(Device d, bool abbreviated) {
   const MemoryStats m = memory_stats(d);
-  const std::string ooms = cat_text("OOMs: ", m.num_ooms), retries = cat_text("device malloc retries: ", m.num_alloc_retries);
+  const std::string ooms = cat_text("OOMs: ", m.num_ooms),
+                    retries = cat_text("device malloc retries: ", m.num_alloc_retries);
   std::string out = rule('=');
-  out += "|" + centred(cat_text("flambeau memory summary, device ", to_string(d)), kWidth) + "|\n" + rule('-');
+  out += "|" + centred(cat_text("flambeau memory summary, device ", to_string(d)), kWidth) + "|\n" +
+         rule('-');
   out += "|" + centred(ooms, 36) + "|" + centred(retries, 38) + "|\n" + rule('=');
   out += "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |\n";
   for (const Section& s : kSections) {
@@ -127,8 +131,10 @@ std::string memory_summary(Device d, bool abbreviated) {
     out += row("      from large pool", of[kLargePool], of[kAllPools], s.cell);
     out += row("      from small pool", of[kSmallPool], of[kAllPools], s.cell);
   }
-  out += rule('-') + row("Oversize allocations", m.oversize_allocations, m.oversize_allocations, count_cell);
-  out += rule('-') + row("Oversize GPU segments", m.oversize_segments, m.oversize_segments, count_cell);
+  out += rule('-') +
+         row("Oversize allocations", m.oversize_allocations, m.oversize_allocations, count_cell);
+  out += rule('-') +
+         row("Oversize GPU segments", m.oversize_segments, m.oversize_segments, count_cell);
   return out + rule('=');
 }
 

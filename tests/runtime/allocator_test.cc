@@ -1,4 +1,5 @@
-// The caching allocator on the cpu and on simulated devices: reuse, splitting, streams, out of memory, counters.
+// The caching allocator on the cpu and on simulated devices: reuse, splitting, streams, out of
+// memory, counters.
 #include "simulated.h"
 
 #include <random>
@@ -111,9 +112,10 @@ TEST_F(Allocator, OutOfMemoryReportSaysWhoHoldsWhat) {
   set_out_of_memory_advisor([](const OutOfMemory&) { return std::string("batch 48 would fit"); });
   const std::string text = message_of([] { Buffer more(kSim0, 30 * kMiB); });
   set_out_of_memory_advisor(nullptr);
-  for (const char* part : {"out of memory on sim:0: tried to allocate 30.00 MiB", "12.00 MiB of 64.00 MiB are free",
-                           "held by linear in net.0: 40.00 MiB in 1 block", "held by relu: 12.00 MiB",
-                           "batch 48 would fit"})
+  for (const char* part :
+       {"out of memory on sim:0: tried to allocate 30.00 MiB", "12.00 MiB of 64.00 MiB are free",
+        "held by linear in net.0: 40.00 MiB in 1 block", "held by relu: 12.00 MiB",
+        "batch 48 would fit"})
     EXPECT_NE(text.find(part), text.npos) << part << "\nis missing in\n" << text;
   EXPECT_EQ(code_of([] { Buffer more(kSim0, 30 * kMiB); }), Code::out_of_device_memory);
   held.pop_back();
@@ -140,12 +142,14 @@ TEST_F(Allocator, InjectedFaultsFailOnceOrForGood) {
   Buffer c(kSim0, 64);
   EXPECT_TRUE(fault::was_hit());
   fault::fail_allocation(1, fault::Mode::forever);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(code_of([] { Buffer b(kCpu, 64); }), Code::out_of_host_memory);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(code_of([] { Buffer b(kCpu, 64); }), Code::out_of_host_memory);
   fault::clear();
   Buffer d(kCpu, 64);
 }
 
-// Every HAL call of a small program fails once: an error comes back, nothing leaks, and a retry succeeds.
+// Every HAL call of a small program fails once: an error comes back, nothing leaks, and a retry
+// succeeds.
 TEST_F(Allocator, EveryHalCallMayFail) {
   const auto program = [] {
     Buffer x(kSim0, 4096), y(kSim1, 4096), pinned(4096);
@@ -186,7 +190,8 @@ TEST_F(Allocator, CountersOfTheCpuAreExactAcrossThreads) {
   std::thread([&] { held.clear(); }).join();  // freed by another thread, which then ends
   EXPECT_EQ(allocated(kCpu), before.allocated_bytes.of[kAllPools].current);
   const MemoryStats m = memory_stats(kCpu);
-  EXPECT_EQ(m.allocated_bytes.of[kAllPools].peak - before.allocated_bytes.of[kAllPools].current, 100 * 1024);
+  EXPECT_EQ(m.allocated_bytes.of[kAllPools].peak - before.allocated_bytes.of[kAllPools].current,
+            100 * 1024);
   EXPECT_EQ(m.requested_bytes.of[kAllPools].current, before.requested_bytes.of[kAllPools].current);
 }
 
@@ -204,8 +209,9 @@ TEST_F(Allocator, FlatStatisticsHaveTorchsKeys) {
   EXPECT_EQ(value("requested_bytes.small_pool.current"), 5000);
   EXPECT_EQ(value("reserved_bytes.all.peak") >= int64_t(2 * kMiB), true);
   EXPECT_EQ(value("inactive_split_bytes.small_pool.current"), int64_t(2 * kMiB) - 5120);
-  for (const char* key : {"num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free",
-                          "oversize_segments.current", "segment.large_pool.freed", "active.all.allocated"})
+  for (const char* key : {"num_alloc_retries", "num_ooms", "num_sync_all_streams",
+                          "num_device_alloc", "num_device_free", "oversize_segments.current",
+                          "segment.large_pool.freed", "active.all.allocated"})
     EXPECT_GE(value(key), 0) << key;
 }
 
@@ -219,8 +225,9 @@ TEST_F(Allocator, SummaryIsAlignedAndSnapshotNamesBlocks) {
     EXPECT_EQ(end - begin, 77u) << table.substr(begin, end - begin);
   EXPECT_NE(table.find("| Allocated memory      |   5120 B   |"), table.npos) << table;
   const std::string json = memory_snapshot_json();
-  for (const char* part : {"\"state\":\"active_allocated\"", "\"requested_size\":5000", "\"name\":\"conv2d\"",
-                           "\"action\":\"alloc\"", "\"segment_type\":\"small\""})
+  for (const char* part :
+       {"\"state\":\"active_allocated\"", "\"requested_size\":5000", "\"name\":\"conv2d\"",
+        "\"action\":\"alloc\"", "\"segment_type\":\"small\""})
     EXPECT_NE(json.find(part), json.npos) << part;
   record_memory_history(0);
 }

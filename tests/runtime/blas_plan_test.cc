@@ -1,5 +1,5 @@
-// How strided products are handed to cuBLASLt, which thinks in columns: a plain loop plays its part here, so that
-// the mapping is proved on a machine without a GPU.
+// How strided products are handed to cuBLASLt, which thinks in columns: a plain loop plays its part
+// here, so that the mapping is proved on a machine without a GPU.
 #if defined(FLAM_HAVE_CUDA)
 #include "device/cuda/blas_plan.h"
 
@@ -38,7 +38,8 @@ struct Matrix {
 
 Matrix matrix(int64_t batches, int64_t rows, int64_t cols, bool flipped, double seed) {
   Matrix m;
-  for (int64_t i = 0; i < batches * (rows * cols + 7); ++i) m.values.push_back(seed + double(i * 37 % 11));
+  for (int64_t i = 0; i < batches * (rows * cols + 7); ++i)
+    m.values.push_back(seed + double(i * 37 % 11));
   m.operand = {m.values.data(), flipped ? 1 : cols, flipped ? rows : 1, rows * cols + 7};
   return m;
 }
@@ -69,7 +70,8 @@ void check_case(int64_t m, int64_t n, int64_t k, int flips, Addend addend) {
         for (int64_t l = 0; l < k; ++l) expected += 2 * value(a, s, i, l) * value(b, s, l, j);
         if (addend == Addend::matrix) expected += 3 * value(c, s, i, j);
         if (addend == Addend::bias) expected += c.values[size_t(j)];
-        ASSERT_EQ(value(out, s, i, j), expected) << m << ' ' << n << ' ' << k << ' ' << flips << ' ' << int(addend);
+        ASSERT_EQ(value(out, s, i, j), expected)
+            << m << ' ' << n << ' ' << k << ' ' << flips << ' ' << int(addend);
       }
 }
 
@@ -78,7 +80,8 @@ TEST(BlasPlan, EveryLayoutGivesTheProduct) {
     for (int64_t n : {1, 4})
       for (int64_t k : {1, 5})
         for (int flips = 0; flips < 8; ++flips)
-          for (Addend addend : {Addend::none, Addend::bias, Addend::matrix}) check_case(m, n, k, flips, addend);
+          for (Addend addend : {Addend::none, Addend::bias, Addend::matrix})
+            check_case(m, n, k, flips, addend);
 }
 
 TEST(BlasPlan, RefusesWhatNeedsCopies) {

@@ -10,10 +10,12 @@ namespace {
 using Devices = Simulated;
 
 TEST_F(Devices, TextAndBack) {
-  for (const char* text : {"cpu", "cuda", "cuda:1", "sim", "sim:0"}) EXPECT_EQ(to_string(parse_device(text)), text);
+  for (const char* text : {"cpu", "cuda", "cuda:1", "sim", "sim:0"})
+    EXPECT_EQ(to_string(parse_device(text)), text);
   EXPECT_EQ(parse_device("cpu:0"), kCpu);
   EXPECT_EQ(Device::from_code(parse_device("cuda:3").code()), (Device{DeviceType::cuda, 3}));
-  for (const char* bad : {"", "gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cpu:1", "cuda:99999", "Cuda", " cpu"})
+  for (const char* bad :
+       {"", "gpu", "cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cpu:1", "cuda:99999", "Cuda", " cpu"})
     EXPECT_EQ(code_of([&] { parse_device(bad); }), Code::invalid_argument) << bad;
 }
 
@@ -76,7 +78,8 @@ TEST_F(Devices, HostFunctionsRunInOrder) {
   sim::set_schedule(sim::Schedule::lazy);
   Buffer pinned(4096), x(kSim0, 4096);
   const Stream s = current_stream(kSim0);
-  host_function(s, [](void* p) { static_cast<float*>(p)[0] = 41; }, pinned.data());
+  host_function(
+      s, [](void* p) { static_cast<float*>(p)[0] = 41; }, pinned.data());
   copy_bytes(x.data(), kSim0, pinned.data(), kCpu, 4096, true);
   add_one(s, x.data(), 1);
   EXPECT_EQ(download(x.data(), 1, kSim0)[0], 42);

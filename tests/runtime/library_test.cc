@@ -1,5 +1,5 @@
-// Opening libraries on first use: what is found, what is rejected, and what the record says. libm stands in for a
-// vendor's library: it is on every machine.
+// Opening libraries on first use: what is found, what is rejected, and what the record says. libm
+// stands in for a vendor's library: it is on every machine.
 #include "device/library.h"
 
 #include <gtest/gtest.h>
@@ -35,15 +35,17 @@ TEST(Library, MissingOneNamesEveryPlace) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code, Code::library_missing);
     EXPECT_EQ(e.fix, "install nothing");
-    for (const char* place : {"(already loaded): no", "(beside libflambeau): not there",
-                              "/somewhere/nvidia/none/lib/libflambeau-no-such.so.7", "(the system's search path)"})
+    for (const char* place :
+         {"(already loaded): no", "(beside libflambeau): not there",
+          "/somewhere/nvidia/none/lib/libflambeau-no-such.so.7", "(the system's search path)"})
       EXPECT_NE(e.facts.find(place), e.facts.npos) << place << "\n" << e.facts;
   }
 }
 
 TEST(Library, RejectedOneSaysWhy) {
   try {
-    Library::open({"picky", kLibm, {}, "", [](void*) { return std::string("version 1, needed is 2"); }});
+    Library::open(
+        {"picky", kLibm, {}, "", [](void*) { return std::string("version 1, needed is 2"); }});
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code, Code::library_version);

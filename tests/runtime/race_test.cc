@@ -1,5 +1,5 @@
-// The happens-before checker: a missing wait or record_stream is found under every schedule, and correct programs
-// are left alone.
+// The happens-before checker: a missing wait or record_stream is found under every schedule, and
+// correct programs are left alone.
 #include "simulated.h"
 
 namespace flambeau {
@@ -85,7 +85,8 @@ TEST_P(Race, ReadsDoNotRace) {
   fill_bytes(x.data(), kSim0, 0, x.bytes);
   wait_stream(side, main);
   const Access read{x.data(), x.bytes, false};
-  for (Stream s : {main, side}) launch(s, "reader", [](void*, const void*) {}, nullptr, 0, {&read, 1});
+  for (Stream s : {main, side})
+    launch(s, "reader", [](void*, const void*) {}, nullptr, 0, {&read, 1});
   synchronize(kSim0);
   EXPECT_TRUE(sim::races().empty()) << sim::races()[0];
 }
@@ -99,7 +100,8 @@ TEST_P(Race, UseAfterFreeIsNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, Race,
-                         testing::Values(Schedule::eager, Schedule::lazy, Schedule::random, Schedule::threads));
+                         testing::Values(Schedule::eager, Schedule::lazy, Schedule::random,
+                                         Schedule::threads));
 
 }  // namespace
 }  // namespace flambeau

@@ -136,7 +136,8 @@ TEST_F(Sim, KernelFaultShowsAtTheNextSyncAndStays) {
   sim::fail_launch(0, 1);
   EXPECT_EQ(code_of([&] { add_one(s, x.data(), kN); }), Code::ok);
   const std::string message = message_of([&] { synchronize(s); });
-  EXPECT_NE(message.find("kernel \"add_one\" failed (injected) on stream 0 of sim:0"), message.npos) << message;
+  EXPECT_NE(message.find("kernel \"add_one\" failed (injected) on stream 0 of sim:0"), message.npos)
+      << message;
   EXPECT_EQ(code_of([&] { add_one(s, x.data(), kN); }), Code::device_lost);
   EXPECT_EQ(code_of([&] { synchronize(kSim0); }), Code::device_lost);
   EXPECT_EQ(code_of([&] { synchronize(kSim1); }), Code::ok);
@@ -144,14 +145,18 @@ TEST_F(Sim, KernelFaultShowsAtTheNextSyncAndStays) {
 
 TEST_F(Sim, IllegalAddressIsAFaultOfTheDevice) {
   Buffer x(kSim0, 64);
-  struct { float* x; size_t n; } args{x.data() + (size_t(8) << 20), 1};  // beyond every segment
+  struct {
+    float* x;
+    size_t n;
+  } args{x.data() + (size_t(8) << 20), 1};  // beyond every segment
   launch(current_stream(kSim0), "bad", run_add_one, &args, sizeof args, {});
   const std::string message = message_of([&] { synchronize(kSim0); });
   EXPECT_NE(message.find("kernel \"bad\" accessed an illegal address"), message.npos) << message;
 }
 
 TEST_F(Sim, ThrowingKernelIsAFaultOfTheDevice) {
-  launch(current_stream(kSim0), "thrower", [](void*, const void*) { throw std::runtime_error("why"); }, nullptr, 0, {});
+  launch(current_stream(kSim0), "thrower",
+         [](void*, const void*) { throw std::runtime_error("why"); }, nullptr, 0, {});
   const std::string message = message_of([&] { synchronize(kSim0); });
   EXPECT_NE(message.find("kernel \"thrower\" failed: why"), message.npos) << message;
 }
@@ -162,10 +167,14 @@ TEST_F(Sim, PointersInDeviceMemoryWork) {
   fill_bytes(x.data(), kSim0, 0, x.bytes);
   float* const entry = x.data();
   copy_bytes(table.data(), kSim0, &entry, kCpu, sizeof entry, false);
-  struct { float** table; } args{reinterpret_cast<float**>(table.data())};
+  struct {
+    float** table;
+  } args{reinterpret_cast<float**>(table.data())};
   const Access access[] = {{table.data(), sizeof entry, false}, {x.data(), x.bytes, true}};
-  launch(current_stream(kSim0), "indirect",
-         [](void*, const void* a) { (*static_cast<float** const*>(a))[0][3] = 5; }, &args, sizeof args, access);
+  launch(
+      current_stream(kSim0), "indirect",
+      [](void*, const void* a) { (*static_cast<float** const*>(a))[0][3] = 5; }, &args, sizeof args,
+      access);
   EXPECT_EQ(download(x.data(), kN, kSim0)[3], 5);
 }
 
@@ -184,7 +193,8 @@ TEST(SimConfig, MalformedTextGivesNoDevices) {
   const sim::Config c = sim::parse_config("devices=2,memory=lots");
   EXPECT_EQ(c.devices, 0);
   EXPECT_NE(c.problem.find("memory=lots"), c.problem.npos);
-  const sim::Config good = sim::parse_config("devices=2,memory=256MiB,as=cuda,schedule=random(7),kernels=emu");
+  const sim::Config good =
+      sim::parse_config("devices=2,memory=256MiB,as=cuda,schedule=random(7),kernels=emu");
   EXPECT_EQ(good.devices, 2);
   EXPECT_EQ(good.memory, size_t(256) << 20);
   EXPECT_EQ(good.answers_to, DeviceType::cuda);

@@ -36,14 +36,20 @@ struct Buffer {
 };
 
 inline void run_add_one(void*, const void* args) {
-  struct Args { float* x; size_t n; };
+  struct Args {
+    float* x;
+    size_t n;
+  };
   const Args& a = *static_cast<const Args*>(args);
   for (size_t i = 0; i < a.n; ++i) a.x[i] += 1;
 }
 
 // x[0..n) += 1 on stream s
 inline void add_one(Stream s, float* x, size_t n) {
-  struct { float* x; size_t n; } args{x, n};
+  struct {
+    float* x;
+    size_t n;
+  } args{x, n};
   const Access access{x, n * sizeof(float), true};
   launch(s, "add_one", run_add_one, &args, sizeof args, {&access, 1});
 }

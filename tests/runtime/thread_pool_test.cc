@@ -1,4 +1,5 @@
-// The thread pool: every chunk once, chunks that do not depend on the thread count, exceptions, nesting, forks.
+// The thread pool: every chunk once, chunks that do not depend on the thread count, exceptions,
+// nesting, forks.
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -51,8 +52,10 @@ TEST_F(ThreadPool, NothingToDo) {
 TEST_F(ThreadPool, ExceptionsReachTheCaller) {
   for (int threads : {1, 4}) {
     set_num_threads(threads);
-    EXPECT_THROW(parallel_for(1000, 1, [](int64_t b, int64_t) { check(b != 500, Code::internal, "chunk 500"); }),
-                 Error);
+    EXPECT_THROW(
+        parallel_for(1000, 1,
+                     [](int64_t b, int64_t) { check(b != 500, Code::internal, "chunk 500"); }),
+        Error);
     EXPECT_EQ(chunks_of(100, 1).size(), 100u);  // and the pool goes on
   }
 }
@@ -62,7 +65,8 @@ TEST_F(ThreadPool, NestedLoopsRunOnTheirThread) {
   std::atomic<int> elsewhere{0}, inner{0};
   parallel_for(16, 1, [&](int64_t, int64_t) {
     const auto me = std::this_thread::get_id();
-    parallel_for(100, 1, [&](int64_t, int64_t) { elsewhere += std::this_thread::get_id() != me, ++inner; });
+    parallel_for(100, 1,
+                 [&](int64_t, int64_t) { elsewhere += std::this_thread::get_id() != me, ++inner; });
   });
   EXPECT_EQ(elsewhere, 0);
   EXPECT_EQ(inner, 1600);
@@ -74,7 +78,8 @@ TEST_F(ThreadPool, SeveralCallersAtOnce) {
   std::vector<std::thread> callers;
   for (int c = 0; c < 4; ++c)
     callers.emplace_back([&] {
-      for (int i = 0; i < 200; ++i) parallel_for(100, 3, [&](int64_t b, int64_t e) { sum += e - b; });
+      for (int i = 0; i < 200; ++i)
+        parallel_for(100, 3, [&](int64_t b, int64_t e) { sum += e - b; });
     });
   for (std::thread& t : callers) t.join();
   EXPECT_EQ(sum, 4 * 200 * 100);

@@ -1,4 +1,5 @@
-// How much memory the cpu device may hold: FLAMBEAU_CPU_MEMORY ("512MiB"), otherwise the machine's memory.
+// How much memory the cpu device may hold: FLAMBEAU_CPU_MEMORY ("512MiB"), otherwise the machine's
+// memory.
 #pragma once
 #include <cstddef>
 

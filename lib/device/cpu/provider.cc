@@ -1,5 +1,5 @@
-// The cpu as a device: segments are anonymous mappings, a stream is the calling thread, and an event is a
-// moment in time, because all earlier work of the thread is done when the call arrives.
+// The cpu as a device: segments are anonymous mappings, a stream is the calling thread, and an
+// event is a moment in time, because all earlier work of the thread is done when the call arrives.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,9 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 std::atomic<size_t> g_reserved{0};
 
-size_t physical_memory() {
-  return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE));
-}
+size_t physical_memory() { return size_t(sysconf(_SC_PHYS_PAGES)) * size_t(sysconf(_SC_PAGESIZE)); }
 
 Status properties(int, Properties* out) {
   *out = {};
@@ -44,7 +42,8 @@ constexpr size_t kHugePage = size_t(2) << 20;
 
 void* map_aligned(size_t bytes) {
   const size_t room = bytes + kHugePage;
-  void* raw = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* raw = mmap(nullptr, room, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(raw);
   const uintptr_t aligned = (begin + kHugePage - 1) & ~(kHugePage - 1);
@@ -56,7 +55,8 @@ void* map_aligned(size_t bytes) {
 }
 
 Status allocate(int, size_t bytes, void** out) {
-  if (g_reserved.fetch_add(bytes) + bytes > cpu_capacity() || (*out = map_aligned(bytes)) == nullptr) {
+  if (g_reserved.fetch_add(bytes) + bytes > cpu_capacity() ||
+      (*out = map_aligned(bytes)) == nullptr) {
     g_reserved -= bytes;
     return Status::out_of_memory;
   }
@@ -100,7 +100,8 @@ Status event_elapsed(int, void* start, void* end, float* milliseconds) {
   return Status::ok;
 }
 
-Status launch(int, void*, const char*, KernelFn fn, const void* args, size_t, std::span<const Access>) {
+Status launch(int, void*, const char*, KernelFn fn, const void* args, size_t,
+              std::span<const Access>) {
   fn(nullptr, args);
   return Status::ok;
 }
@@ -120,8 +121,14 @@ Table make_table() {
   t.note_block = [](int, void*, BlockNote, void*, size_t) { return Status::ok; };
   t.copy = copy;
   t.fill = fill;
-  t.can_access_peer = [](int, int, bool* out) { *out = true; return Status::ok; };
-  t.stream_create = [](int, int, void** out) { *out = nullptr; return Status::ok; };
+  t.can_access_peer = [](int, int, bool* out) {
+    *out = true;
+    return Status::ok;
+  };
+  t.stream_create = [](int, int, void** out) {
+    *out = nullptr;
+    return Status::ok;
+  };
   t.stream_destroy = t.stream_query = t.stream_synchronize = [](int, void*) { return Status::ok; };
   t.stream_wait = [](int, void*, void*) { return Status::ok; };
   t.event_create = event_create;
@@ -130,10 +137,16 @@ Table make_table() {
   t.event_query = t.event_synchronize = [](int, void*) { return Status::ok; };
   t.event_elapsed = event_elapsed;
   t.launch = launch;
-  t.host_function = [](int, void*, void (*fn)(void*), void* user) { fn(user); return Status::ok; };
+  t.host_function = [](int, void*, void (*fn)(void*), void* user) {
+    fn(user);
+    return Status::ok;
+  };
   t.capture_begin = [](int, void*) { return Status::unsupported; };
   t.capture_end = [](int, void*, void**) { return Status::unsupported; };
-  t.capture_active = [](int, void*, bool* out) { *out = false; return Status::ok; };
+  t.capture_active = [](int, void*, bool* out) {
+    *out = false;
+    return Status::ok;
+  };
   t.graph_launch = [](int, void*, void*) { return Status::unsupported; };
   t.graph_destroy = [](int, void*) { return Status::unsupported; };
   t.sticky_error = [](int) { return Status::ok; };

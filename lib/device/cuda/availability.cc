@@ -1,6 +1,6 @@
-// The questions in the order in which the answer "no" explains most: is there a driver, is it new enough, does it
-// show a device, does this library have code for it. The runtime is linked statically and opens the driver
-// itself, so that all this works on a machine without one.
+// The questions in the order in which the answer "no" explains most: is there a driver, is it new
+// enough, does it show a device, does this library have code for it. The runtime is linked
+// statically and opens the driver itself, so that all this works on a machine without one.
 #include "device/cuda/availability.h"
 
 #include <dlfcn.h>
@@ -33,8 +33,8 @@ Availability none(Status status, std::string reason) { return {0, status, std::m
 
 Availability no_device(cudaError_t error) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  std::string reason = cat_text("the NVIDIA driver shows no device (", cudaGetErrorName(error), ": ",
-                                cudaGetErrorString(error), ")");
+  std::string reason = cat_text("the NVIDIA driver shows no device (", cudaGetErrorName(error),
+                                ": ", cudaGetErrorString(error), ")");
   if (visible) reason += cat_text("; CUDA_VISIBLE_DEVICES is \"", visible, '"');
   return none(Status::no_gpu, reason);
 }
@@ -51,17 +51,20 @@ Availability find_out() {
                          ", this library needs one for CUDA ", runtime / 1000, ".0 or newer"));
   const cudaError_t counted = cudaGetDeviceCount(&count);
   if (counted == cudaErrorInsufficientDriver)
-    return none(Status::driver_too_old, cat_text("the NVIDIA driver is too old for CUDA ", version_text(runtime),
-                                                 ": it serves CUDA ", version_text(driver)));
+    return none(Status::driver_too_old,
+                cat_text("the NVIDIA driver is too old for CUDA ", version_text(runtime),
+                         ": it serves CUDA ", version_text(driver)));
   if (counted != cudaSuccess || count == 0) {
     (void)cudaGetLastError();
     return no_device(counted == cudaSuccess ? cudaErrorNoDevice : counted);
   }
-  if (const cudaError_t image = probe_kernel_image(); status_of(image, 0) == Status::no_kernel_image) {
+  if (const cudaError_t image = probe_kernel_image();
+      status_of(image, 0) == Status::no_kernel_image) {
     cudaDeviceProp p{};
     cudaGetDeviceProperties(&p, 0);
-    return none(Status::no_kernel_image, cat_text("this library has no code for ", p.name, " (compute capability ",
-                                                  p.major, '.', p.minor, "): ", cudaGetErrorString(image)));
+    return none(Status::no_kernel_image,
+                cat_text("this library has no code for ", p.name, " (compute capability ", p.major,
+                         '.', p.minor, "): ", cudaGetErrorString(image)));
   }
   return {std::min(count, kMaxDevices), Status::ok, {}};
 }

@@ -16,7 +16,8 @@ struct Availability {
 
 const Availability& availability();  // found out once
 
-// Whether this library has code that device 0 can run; asks CUDA for the attributes of a kernel of ours.
+// Whether this library has code that device 0 can run; asks CUDA for the attributes of a kernel of
+// ours.
 cudaError_t probe_kernel_image();
 
 }  // namespace flambeau::cuda

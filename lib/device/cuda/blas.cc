@@ -1,5 +1,6 @@
-// Running a plan: descriptors, the heuristic's algorithm (asked once per kind of problem and kept), a workspace
-// from the caching allocator, the call. One lock per process keeps the cache; the enqueue itself is short.
+// Running a plan: descriptors, the heuristic's algorithm (asked once per kind of problem and kept),
+// a workspace from the caching allocator, the call. One lock per process keeps the cache; the
+// enqueue itself is short.
 #include "device/cuda/blas.h"
 
 #include <algorithm>
@@ -29,21 +30,26 @@ struct Types {
 
 Types types_of(Dtype d) {
   switch (d) {
-    case Dtype::f64: return {lt::kReal64, lt::kCompute64, lt::kReal64};
-    case Dtype::f16: return {lt::kReal16, lt::kCompute32, lt::kReal32};
-    case Dtype::bf16: return {lt::kRealBf16, lt::kCompute32, lt::kReal32};
-    default: return {lt::kReal32, g_tf32 ? lt::kComputeTf32 : lt::kCompute32, lt::kReal32};
+    case Dtype::f64:
+      return {lt::kReal64, lt::kCompute64, lt::kReal64};
+    case Dtype::f16:
+      return {lt::kReal16, lt::kCompute32, lt::kReal32};
+    case Dtype::bf16:
+      return {lt::kRealBf16, lt::kCompute32, lt::kReal32};
+    default:
+      return {lt::kReal32, g_tf32 ? lt::kComputeTf32 : lt::kCompute32, lt::kReal32};
   }
 }
 
 void ok(int status, const char* what) {
   if (status == lt::kSuccess) return;
-  fail(status == lt::kNotSupported ? Code::unsupported : Code::internal, "cuBLASLt: ", what, " failed with status ",
-       status);
+  fail(status == lt::kNotSupported ? Code::unsupported : Code::internal, "cuBLASLt: ", what,
+       " failed with status ", status);
 }
 
 // Owns a descriptor of cuBLASLt.
-template <class T> class Owned {
+template <class T>
+class Owned {
  public:
   explicit Owned(int (*destroy)(T)) : destroy_(destroy) {}
   ~Owned() {
@@ -62,7 +68,8 @@ template <class T> class Owned {
 struct Descriptors {
   const lt::Functions& f = lt::functions();
   Owned<lt::Desc> desc{f.desc_destroy};
-  Owned<lt::Layout> first{f.layout_destroy}, second{f.layout_destroy}, c{f.layout_destroy}, out{f.layout_destroy};
+  Owned<lt::Layout> first{f.layout_destroy}, second{f.layout_destroy}, c{f.layout_destroy},
+      out{f.layout_destroy};
 
   Descriptors(const BlasPlan& plan, const BlasMatmul& p, const Types& types) {
     ok(f.desc_create(desc.out(), types.compute, types.scale), "creating a product");
@@ -78,11 +85,13 @@ struct Descriptors {
   }
 
  private:
-  template <class V> void set(int attribute, V value) {
+  template <class V>
+  void set(int attribute, V value) {
     ok(f.desc_set(desc, attribute, &value, sizeof value), "setting an attribute");
   }
   void layout(Owned<lt::Layout>& l, const ColumnMatrix& m, int type, int64_t batches) {
-    ok(f.layout_create(l.out(), type, uint64_t(m.rows), uint64_t(m.cols), m.ld), "creating a layout");
+    ok(f.layout_create(l.out(), type, uint64_t(m.rows), uint64_t(m.cols), m.ld),
+       "creating a layout");
     if (batches == 1) return;
     const int32_t count = int32_t(batches);
     ok(f.layout_set(l, lt::kBatchCount, &count, sizeof count), "setting a batch");
@@ -103,10 +112,11 @@ Key key_of(const BlasPlan& plan, const BlasMatmul& p, const Types& types, int de
   size_t i = 0;
   for (const ColumnMatrix* m : {&plan.first, &plan.second, &plan.out, &plan.c})
     for (int64_t v : {m->ld, m->batch}) key[i++] = v;
-  for (int64_t v : {plan.out.rows, plan.out.cols, p.k, p.batches, int64_t(plan.first.transposed),
-                    int64_t(plan.second.transposed), int64_t(p.relu) * 2 + (plan.bias != nullptr),
-                    int64_t(types.data), int64_t(types.compute), int64_t(device), alignment(plan.first_data),
-                    alignment(plan.second_data), alignment(plan.out_data), alignment(plan.c_data)})
+  for (int64_t v :
+       {plan.out.rows, plan.out.cols, p.k, p.batches, int64_t(plan.first.transposed),
+        int64_t(plan.second.transposed), int64_t(p.relu) * 2 + (plan.bias != nullptr),
+        int64_t(types.data), int64_t(types.compute), int64_t(device), alignment(plan.first_data),
+        alignment(plan.second_data), alignment(plan.out_data), alignment(plan.c_data)})
     key[i++] = v;
   return key;
 }
@@ -128,17 +138,20 @@ class Blas {
   lt::Heuristic algorithm(const Key& key, lt::Handle handle, const Descriptors& d) {
     {
       std::lock_guard lock(mutex_);
-      if (const auto known = algorithms_.find(key); known != algorithms_.end()) return known->second;
+      if (const auto known = algorithms_.find(key); known != algorithms_.end())
+        return known->second;
     }
     const lt::Functions& f = lt::functions();
     Owned<lt::Preference> preference(f.preference_destroy);
     ok(f.preference_create(preference.out()), "creating a preference");
-    ok(f.preference_set(preference, lt::kMaxWorkspace, &kWorkspace, sizeof kWorkspace), "limiting the workspace");
+    ok(f.preference_set(preference, lt::kMaxWorkspace, &kWorkspace, sizeof kWorkspace),
+       "limiting the workspace");
     lt::Heuristic best{};
     int found = 0;
     ok(f.heuristic(handle, d.desc, d.first, d.second, d.c, d.out, preference, 1, &best, &found),
        "choosing an algorithm");
-    check(found > 0 && best.state == lt::kSuccess, Code::unsupported, "cuBLASLt has no algorithm for this product");
+    check(found > 0 && best.state == lt::kSuccess, Code::unsupported,
+          "cuBLASLt has no algorithm for this product");
     std::lock_guard lock(mutex_);
     if (algorithms_.size() >= kMostAlgorithms) algorithms_.clear();
     return algorithms_[key] = best;
@@ -187,8 +200,9 @@ void blas_matmul(Stream s, const BlasMatmul& p) {
   const Workspace workspace(s, chosen.workspace);
   const bool wide = types.scale == lt::kReal64;
   const Scalar alpha(p.alpha, wide), beta(plan->has_c ? p.beta : 0, wide);
-  ok(d.f.matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second, &beta, plan->c_data,
-                d.c, plan->out_data, d.out, &chosen.algo, workspace.data(), chosen.workspace, native_stream(s)),
+  ok(d.f.matmul(handle, d.desc, &alpha, plan->first_data, d.first, plan->second_data, d.second,
+                &beta, plan->c_data, d.c, plan->out_data, d.out, &chosen.algo, workspace.data(),
+                chosen.workspace, native_stream(s)),
      "the product");
 }
 

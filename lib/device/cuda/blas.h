@@ -7,8 +7,9 @@
 
 namespace flambeau::cuda {
 
-// out[b] = act(alpha * a[b] @ b[b] + beta * c[b]); out [m, n], a [m, k], b [k, n]. Operands are strided: one of the
-// two strides is 1 for those that cuBLASLt takes. c is absent (null), a bias row (row stride 0), or a matrix.
+// out[b] = act(alpha * a[b] @ b[b] + beta * c[b]); out [m, n], a [m, k], b [k, n]. Operands are
+// strided: one of the two strides is 1 for those that cuBLASLt takes. c is absent (null), a bias
+// row (row stride 0), or a matrix.
 struct BlasMatmul {
   struct Operand {
     void* data = nullptr;
@@ -22,10 +23,12 @@ struct BlasMatmul {
   bool relu = false;
 };
 
-// Whether cuBLASLt can compute it without copies: strides, dtype, and a bias in a form that its epilogue takes.
+// Whether cuBLASLt can compute it without copies: strides, dtype, and a bias in a form that its
+// epilogue takes.
 bool blas_takes(const BlasMatmul& problem);
 
-// Enqueues it; `problem` is one that blas_takes. Throws Error(library missing) where there is no cuBLASLt.
+// Enqueues it; `problem` is one that blas_takes. Throws Error(library missing) where there is no
+// cuBLASLt.
 void blas_matmul(Stream s, const BlasMatmul& problem);
 
 // Whether f32 products may use TF32 (10 bits of mantissa); off at start, as in PyTorch.

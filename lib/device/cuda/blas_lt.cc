@@ -1,4 +1,5 @@
-// Opening cuBLASLt. A failed attempt is repeated at the next use: a directory may have been named meanwhile.
+// Opening cuBLASLt. A failed attempt is repeated at the next use: a directory may have been named
+// meanwhile.
 #include "device/cuda/blas_lt.h"
 
 #include <dlfcn.h>
@@ -13,13 +14,15 @@ constexpr size_t kOldest = 120000;
 std::string too_old(void* handle) {
   const auto version = reinterpret_cast<size_t (*)()>(dlsym(handle, "cublasLtGetVersion"));
   if (!version) return "it has no cublasLtGetVersion";
-  return version() < kOldest ? cat_text("version ", version(), ", needed is ", kOldest, " or newer") : "";
+  return version() < kOldest ? cat_text("version ", version(), ", needed is ", kOldest, " or newer")
+                             : "";
 }
 
 Functions load() {
   static constexpr const char* sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
   static constexpr const char* wheels[] = {"nvidia/cu13/lib", "nvidia/cublas/lib"};
-  const Library lib = Library::open({"cuBLASLt", sonames, wheels, "pip install nvidia-cublas", too_old});
+  const Library lib =
+      Library::open({"cuBLASLt", sonames, wheels, "pip install nvidia-cublas", too_old});
   Functions f{};
   const auto bind = [&](auto& pointer, const char* name) {
     pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(lib.symbol(name));
@@ -43,7 +46,8 @@ Functions load() {
 }  // namespace
 
 const Functions& functions() {
-  static const Functions f = load();  // an exception leaves it uninitialised: the next call tries again
+  static const Functions f =
+      load();  // an exception leaves it uninitialised: the next call tries again
   return f;
 }
 

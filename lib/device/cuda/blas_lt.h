@@ -1,5 +1,5 @@
-// The part of cuBLASLt that is used, declared here so that no header of it is needed: its ABI has been the same
-// since CUDA 11. Values are those of cublasLt.h.
+// The part of cuBLASLt that is used, declared here so that no header of it is needed: its ABI has
+// been the same since CUDA 11. Values are those of cublasLt.h.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +14,18 @@ using Layout = struct LayoutTag*;
 using Preference = struct PreferenceTag*;
 using NativeStream = void*;
 
-enum : int { kSuccess = 0, kNotSupported = 15 };                        // cublasStatus_t
+enum : int { kSuccess = 0, kNotSupported = 15 };                       // cublasStatus_t
 enum : int { kReal32 = 0, kReal64 = 1, kReal16 = 2, kRealBf16 = 14 };  // cudaDataType_t
 enum : int { kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77 };    // cublasComputeType_t
-enum : int { kTransA = 3, kTransB = 4, kEpilogue = 7, kBiasPointer = 8 };  // cublasLtMatmulDescAttributes_t
-enum : int { kBatchCount = 5, kBatchOffset = 6 };                      // cublasLtMatrixLayoutAttribute_t
-enum : int { kMaxWorkspace = 1 };                                      // cublasLtMatmulPreferenceAttributes_t
-enum : int { kPlain = 1, kRelu = 2, kBias = 4 };                       // cublasLtEpilogue_t; relu and bias add up
+enum : int {
+  kTransA = 3,
+  kTransB = 4,
+  kEpilogue = 7,
+  kBiasPointer = 8
+};                                                 // cublasLtMatmulDescAttributes_t
+enum : int { kBatchCount = 5, kBatchOffset = 6 };  // cublasLtMatrixLayoutAttribute_t
+enum : int { kMaxWorkspace = 1 };                  // cublasLtMatmulPreferenceAttributes_t
+enum : int { kPlain = 1, kRelu = 2, kBias = 4 };   // cublasLtEpilogue_t; relu and bias add up
 
 struct Algo {
   uint64_t data[8];
@@ -45,10 +50,11 @@ struct Functions {
   int (*preference_create)(Preference*);
   int (*preference_set)(Preference, int attribute, const void* value, size_t bytes);
   int (*preference_destroy)(Preference);
-  int (*heuristic)(Handle, Desc, Layout a, Layout b, Layout c, Layout d, Preference, int asked, Heuristic*,
-                   int* found);
-  int (*matmul)(Handle, Desc, const void* alpha, const void* a, Layout, const void* b, Layout, const void* beta,
-                const void* c, Layout, void* d, Layout, const Algo*, void* workspace, size_t bytes, NativeStream);
+  int (*heuristic)(Handle, Desc, Layout a, Layout b, Layout c, Layout d, Preference, int asked,
+                   Heuristic*, int* found);
+  int (*matmul)(Handle, Desc, const void* alpha, const void* a, Layout, const void* b, Layout,
+                const void* beta, const void* c, Layout, void* d, Layout, const Algo*,
+                void* workspace, size_t bytes, NativeStream);
 };
 
 const Functions& functions();  // opens the library on first use

@@ -1,4 +1,5 @@
-// From strides to column-major operands; see blas_plan.h. Strides along a dimension of size 1 mean nothing.
+// From strides to column-major operands; see blas_plan.h. Strides along a dimension of size 1 mean
+// nothing.
 #include "device/cuda/blas_plan.h"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ std::optional<ColumnMatrix> row_major(const Operand& o, int64_t rows, int64_t co
   return ColumnMatrix{cols, rows, rows > 1 ? o.row : std::max<int64_t>(cols, 1), o.batch, false};
 }
 
-// Either layout of [rows, cols], for an operand whose transpose [cols, rows] is what enters the product.
+// Either layout of [rows, cols], for an operand whose transpose [cols, rows] is what enters the
+// product.
 std::optional<ColumnMatrix> either(const Operand& o, int64_t rows, int64_t cols) {
   if (auto straight = row_major(o, rows, cols)) return straight;
   auto flipped = row_major(transposed(o), cols, rows);
@@ -31,9 +33,11 @@ std::optional<ColumnMatrix> either(const Operand& o, int64_t rows, int64_t cols)
 }
 
 bool fits(const BlasMatmul& p) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();  // its dimensions are 32-bit in part
+  constexpr int64_t most =
+      std::numeric_limits<int32_t>::max();  // its dimensions are 32-bit in part
   const bool dtype = p.dtype == Dtype::f32 || p.dtype == Dtype::f64 || is_half(p.dtype);
-  return dtype && p.m > 0 && p.n > 0 && p.k > 0 && p.batches > 0 && std::max({p.m, p.n, p.k, p.batches}) <= most;
+  return dtype && p.m > 0 && p.n > 0 && p.k > 0 && p.batches > 0 &&
+         std::max({p.m, p.n, p.k, p.batches}) <= most;
 }
 
 }  // namespace
@@ -46,7 +50,8 @@ std::optional<BlasPlan> plan_of(const BlasMatmul& problem) {
     std::swap(p.a, p.b);
     for (Operand* o : {&p.out, &p.a, &p.b, &p.c}) *o = transposed(*o);
   }
-  const auto out = row_major(p.out, p.m, p.n), first = either(p.b, p.k, p.n), second = either(p.a, p.m, p.k);
+  const auto out = row_major(p.out, p.m, p.n), first = either(p.b, p.k, p.n),
+             second = either(p.a, p.m, p.k);
   if (!out || !first || !second || (p.batches > 1 && p.out.batch == 0)) return std::nullopt;
   BlasPlan plan{*first, *second, *out, *out, p.b.data, p.a.data, p.out.data, p.out.data};
   if (!p.c.data || p.beta == 0) return plan;

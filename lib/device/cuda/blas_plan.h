@@ -1,5 +1,5 @@
-// A matrix product as cuBLASLt sees it. cuBLASLt thinks in columns: a row-major out [m, n] is its column-major
-// [n, m], so the operands change places and nothing is transposed in memory.
+// A matrix product as cuBLASLt sees it. cuBLASLt thinks in columns: a row-major out [m, n] is its
+// column-major [n, m], so the operands change places and nothing is transposed in memory.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-// CUDA behind the HAL table: thin calls of the runtime, each on its device. Streams and events are CUDA's own
-// handles, a null stream is the legacy default stream, as in PyTorch.
+// CUDA behind the HAL table: thin calls of the runtime, each on its device. Streams and events are
+// CUDA's own handles, a null stream is the legacy default stream, as in PyTorch.
 #include <cuda_runtime_api.h>
 
 #include "device/cuda/availability.h"
@@ -19,7 +19,13 @@ Status properties(int device, DeviceProperties* out) {
   cudaDeviceProp p{};
   const Status status = status_of(cudaGetDeviceProperties(&p, device), device);
   if (status == Status::ok)
-    *out = {p.name, p.totalGlobalMem, p.major, p.minor, p.multiProcessorCount, p.warpSize, p.sharedMemPerBlock,
+    *out = {p.name,
+            p.totalGlobalMem,
+            p.major,
+            p.minor,
+            p.multiProcessorCount,
+            p.warpSize,
+            p.sharedMemPerBlock,
             size_t(p.l2CacheSize)};
   return status;
 }
@@ -32,7 +38,7 @@ Status synchronize(int device) {
   return on_device(device, [] { return cudaDeviceSynchronize(); });
 }
 
-// ---- memory and copies ---------------------------------------------------------------------------------------
+// ---- memory and copies --------------------------------------------------------------------------
 
 Status allocate(int device, size_t bytes, void** out) {
   return on_device(device, [&] { return cudaMalloc(out, bytes); });
@@ -52,9 +58,12 @@ Status deallocate_host(int device, void* data, size_t) {
 
 cudaMemcpyKind kind_of(Direction d) {
   switch (d) {
-    case Direction::to_device: return cudaMemcpyHostToDevice;
-    case Direction::to_host: return cudaMemcpyDeviceToHost;
-    default: return cudaMemcpyDeviceToDevice;
+    case Direction::to_device:
+      return cudaMemcpyHostToDevice;
+    case Direction::to_host:
+      return cudaMemcpyDeviceToHost;
+    default:
+      return cudaMemcpyDeviceToDevice;
   }
 }
 
@@ -77,7 +86,7 @@ Status can_access_peer(int device, int peer, bool* out) {
   return status;
 }
 
-// ---- streams and events --------------------------------------------------------------------------------------
+// ---- streams and events -------------------------------------------------------------------------
 
 Status stream_create(int device, int priority, void** out) {
   return on_device(device, [&] {
@@ -85,7 +94,8 @@ Status stream_create(int device, int priority, void** out) {
     cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
     cudaStream_t s = nullptr;
     if (error == cudaSuccess)
-      error = cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, priority < 0 ? greatest : least);
+      error =
+          cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, priority < 0 ? greatest : least);
     *out = s;
     return error;
   });
@@ -104,13 +114,15 @@ Status stream_synchronize(int device, void* stream) {
 }
 
 Status stream_wait(int device, void* stream, void* event) {
-  return on_device(device, [&] { return cudaStreamWaitEvent(stream_of(stream), event_of(event), 0); });
+  return on_device(device,
+                   [&] { return cudaStreamWaitEvent(stream_of(stream), event_of(event), 0); });
 }
 
 Status event_create(int device, bool timing, void** out) {
   return on_device(device, [&] {
     cudaEvent_t e = nullptr;
-    const cudaError_t error = cudaEventCreateWithFlags(&e, timing ? cudaEventDefault : cudaEventDisableTiming);
+    const cudaError_t error =
+        cudaEventCreateWithFlags(&e, timing ? cudaEventDefault : cudaEventDisableTiming);
     *out = e;
     return error;
   });
@@ -133,10 +145,11 @@ Status event_synchronize(int device, void* event) {
 }
 
 Status event_elapsed(int device, void* start, void* end, float* milliseconds) {
-  return on_device(device, [&] { return cudaEventElapsedTime(milliseconds, event_of(start), event_of(end)); });
+  return on_device(
+      device, [&] { return cudaEventElapsedTime(milliseconds, event_of(start), event_of(end)); });
 }
 
-// ---- launches and graphs -------------------------------------------------------------------------------------
+// ---- launches and graphs ------------------------------------------------------------------------
 
 Status launch(int device, void* stream, const char*, KernelFn fn, const void* args, size_t,
               std::span<const Access>) {
@@ -171,24 +184,30 @@ Status capture_end(int device, void* stream, void** out) {
 
 Status capture_active(int device, void* stream, bool* out) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  const Status result = on_device(device, [&] { return cudaStreamIsCapturing(stream_of(stream), &status); });
+  const Status result =
+      on_device(device, [&] { return cudaStreamIsCapturing(stream_of(stream), &status); });
   *out = status == cudaStreamCaptureStatusActive;
   return result;
 }
 
 Status graph_launch(int device, void* graph, void* stream) {
-  return on_device(device, [&] { return cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream)); });
+  return on_device(device, [&] {
+    return cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_of(stream));
+  });
 }
 
 Status graph_destroy(int device, void* graph) {
-  return on_device(device, [&] { return cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); });
+  return on_device(device,
+                   [&] { return cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)); });
 }
 
 hal::Table make_table() {
   hal::Table t{};
   t.name = "cuda";
   t.device_count = [] { return availability().devices; };
-  t.availability = [](std::string* reason) { return *reason = availability().reason, availability().status; };
+  t.availability = [](std::string* reason) {
+    return *reason = availability().reason, availability().status;
+  };
   t.properties = properties;
   t.memory_info = memory_info;
   t.synchronize = synchronize;

@@ -18,9 +18,12 @@ std::array<std::atomic<int>, kMaxDevices> g_lost{};  // the cudaError_t that los
 
 Status meaning(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return Status::ok;
-    case cudaErrorNotReady: return Status::not_ready;
-    case cudaErrorMemoryAllocation: return Status::out_of_memory;
+    case cudaSuccess:
+      return Status::ok;
+    case cudaErrorNotReady:
+      return Status::not_ready;
+    case cudaErrorMemoryAllocation:
+      return Status::out_of_memory;
     case cudaErrorIllegalAddress:
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
@@ -33,18 +36,22 @@ Status meaning(cudaError_t error) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorContextIsDestroyed:
-    case cudaErrorExternalDevice: return Status::device_lost;
+    case cudaErrorExternalDevice:
+      return Status::device_lost;
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidKernelImage:
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorUnsupportedPtxVersion:
-    case cudaErrorJitCompilerNotFound: return Status::no_kernel_image;
+    case cudaErrorJitCompilerNotFound:
+      return Status::no_kernel_image;
     case cudaErrorInsufficientDriver:
     case cudaErrorCallRequiresNewerDriver:
-    case cudaErrorCompatNotSupportedOnDevice: return Status::driver_too_old;
+    case cudaErrorCompatNotSupportedOnDevice:
+      return Status::driver_too_old;
     case cudaErrorNoDevice:
     case cudaErrorDevicesUnavailable:
-    case cudaErrorStubLibrary: return Status::no_gpu;
+    case cudaErrorStubLibrary:
+      return Status::no_gpu;
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureMerge:
@@ -53,14 +60,18 @@ Status meaning(cudaError_t error) {
     case cudaErrorStreamCaptureIsolation:
     case cudaErrorStreamCaptureImplicit:
     case cudaErrorCapturedEvent:
-    case cudaErrorStreamCaptureWrongThread: return Status::capture;
+    case cudaErrorStreamCaptureWrongThread:
+      return Status::capture;
     case cudaErrorInvalidValue:
     case cudaErrorInvalidConfiguration:
     case cudaErrorInvalidDevice:
     case cudaErrorInvalidResourceHandle:
-    case cudaErrorInvalidMemcpyDirection: return Status::invalid;
-    case cudaErrorNotSupported: return Status::unsupported;
-    default: return Status::internal;
+    case cudaErrorInvalidMemcpyDirection:
+      return Status::invalid;
+    case cudaErrorNotSupported:
+      return Status::unsupported;
+    default:
+      return Status::internal;
   }
 }
 
@@ -69,10 +80,13 @@ Status meaning(cudaError_t error) {
 Status status_of(cudaError_t error, int device) {
   const Status status = meaning(error);
   if (status == Status::ok) return status;
-  (void)cudaGetLastError();  // a failure that is not sticky must not show in somebody else's next call
+  (void)cudaGetLastError();  // a failure that is not sticky must not show in somebody else's next
+                             // call
   if (status == Status::not_ready) return status;
-  t_text = std::make_unique<std::string>(cat_text(cudaGetErrorName(error), ": ", cudaGetErrorString(error)));
-  if (status == Status::device_lost && device >= 0 && device < kMaxDevices) g_lost[size_t(device)] = int(error);
+  t_text = std::make_unique<std::string>(
+      cat_text(cudaGetErrorName(error), ": ", cudaGetErrorString(error)));
+  if (status == Status::device_lost && device >= 0 && device < kMaxDevices)
+    g_lost[size_t(device)] = int(error);
   return status;
 }
 

@@ -1,5 +1,5 @@
-// CUDA's error codes as the HAL's: which ones mean that the device is lost, and the text that goes with the
-// thread's last failure.
+// CUDA's error codes as the HAL's: which ones mean that the device is lost, and the text that goes
+// with the thread's last failure.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -9,13 +9,14 @@
 
 namespace flambeau::cuda {
 
-// Maps, keeps the text for this thread, clears CUDA's own record, and remembers that a lost device is lost.
+// Maps, keeps the text for this thread, clears CUDA's own record, and remembers that a lost device
+// is lost.
 hal::Status status_of(cudaError_t error, int device);
 std::string last_text();
 hal::Status sticky_error(int device);
 
-// Makes a device current for CUDA calls on this thread and puts the previous one back: other libraries in the
-// process have a current device too.
+// Makes a device current for CUDA calls on this thread and puts the previous one back: other
+// libraries in the process have a current device too.
 class DeviceGuard {
  public:
   explicit DeviceGuard(int device) {
@@ -39,7 +40,8 @@ class DeviceGuard {
 };
 
 // Runs `f` with the device current.
-template <class F> hal::Status on_device(int device, F&& f) {
+template <class F>
+hal::Status on_device(int device, F&& f) {
   const DeviceGuard guard(device);
   return status_of(guard.error() != cudaSuccess ? guard.error() : f(), device);
 }

@@ -1,5 +1,6 @@
-// The double mapping; see arena.h. Segments are cut in granules of 2 MiB, as a GPU's driver does. Twice the
-// capacity in addresses keeps holes between segments from failing an allocation that fits.
+// The double mapping; see arena.h. Segments are cut in granules of 2 MiB, as a GPU's driver does.
+// Twice the capacity in addresses keeps holes between segments from failing an allocation that
+// fits.
 #include "device/sim/arena.h"
 
 #include <fcntl.h>
@@ -53,8 +54,8 @@ Arena::Arena() : devices_(size_t(config().devices)) {
     if (inside != MAP_FAILED) munmap(inside, size_);
   }
   if (file_ >= 0) close(file_);
-  throw Error(Code::out_of_host_memory, "the memory of the simulated devices cannot be reserved", std::strerror(errno),
-              "give FLAMBEAU_SIM a smaller memory= or fewer devices");
+  throw Error(Code::out_of_host_memory, "the memory of the simulated devices cannot be reserved",
+              std::strerror(errno), "give FLAMBEAU_SIM a smaller memory= or fewer devices");
 }
 
 void* Arena::allocate(int device, size_t bytes) {
@@ -104,8 +105,9 @@ void Arena::set_capacity(int device, size_t bytes) {
   devices_[size_t(device)].capacity = std::min(bytes, config().memory);
 }
 
-// Arguments are structs: their pointers lie at multiples of 8. A number that happens to look like one of the
-// arena's addresses would be translated too; with 47-bit addresses that is as unlikely as guessing one.
+// Arguments are structs: their pointers lie at multiples of 8. A number that happens to look like
+// one of the arena's addresses would be translated too; with 47-bit addresses that is as unlikely
+// as guessing one.
 void Arena::translate_words(void* args, size_t bytes) const {
   for (size_t i = 0; i + sizeof(void*) <= bytes; i += sizeof(void*)) {
     char* word = static_cast<char*>(args) + i;

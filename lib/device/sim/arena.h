@@ -1,7 +1,8 @@
-// The memory of all simulated devices: one file in memory, mapped twice. The addresses handed out lie in a view
-// without access, so host code that touches device memory faults, at any moment and on any thread. Executors use
-// a second view at a constant distance, into which the pointers among a kernel's arguments are translated. (A
-// memory protection key would spare the translation, but not every processor has keys; this works on all.)
+// The memory of all simulated devices: one file in memory, mapped twice. The addresses handed out
+// lie in a view without access, so host code that touches device memory faults, at any moment and
+// on any thread. Executors use a second view at a constant distance, into which the pointers among
+// a kernel's arguments are translated. (A memory protection key would spare the translation, but
+// not every processor has keys; this works on all.)
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace flambeau::sim {
 
 class Arena {
  public:
-  static Arena& instance();  // throws Error(out of host memory) where the address space cannot be reserved
+  static Arena&
+  instance();  // throws Error(out of host memory) where the address space cannot be reserved
 
   void* allocate(int device, size_t bytes);  // null where the device is full
   void deallocate(int device, void* data, size_t bytes);
@@ -21,17 +23,17 @@ class Arena {
   size_t capacity(int device) const;
   void set_capacity(int device, size_t bytes);
 
-  bool contains(const void* p) const {
-    return reinterpret_cast<uintptr_t>(p) - base_ < size_;
-  }
+  bool contains(const void* p) const { return reinterpret_cast<uintptr_t>(p) - base_ < size_; }
   // Where executors find `p`; other pointers are left alone.
-  template <class T> T* translate(T* p) const {
+  template <class T>
+  T* translate(T* p) const {
     return contains(p) ? reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(p) + distance_) : p;
   }
   void translate_words(void* args, size_t bytes) const;
 
-  // For the fault handler, hence without locks: opens and closes the page of an address handed out, for a kernel
-  // that got the pointer by a way that translation does not see (a table of pointers in memory).
+  // For the fault handler, hence without locks: opens and closes the page of an address handed out,
+  // for a kernel that got the pointer by a way that translation does not see (a table of pointers
+  // in memory).
   bool open_page(const void* p);
   void close_page(const void* p);
 

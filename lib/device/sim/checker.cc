@@ -48,13 +48,14 @@ void Checker::touch(const Actor& actor, const char* op, Touching kind, const Acc
   const Touch mine{actor.number, actor.clock->at(actor.number), op, actor.name};
   const size_t found_before = races.size();
   const auto found = [&](std::string text) {
-    if (races.size() == found_before) races.push_back(std::move(text));  // one finding per access is enough
+    if (races.size() == found_before)
+      races.push_back(std::move(text));  // one finding per access is enough
   };
   for (auto it = ranges_.find(begin); it != ranges_.end() && it->first < end; ++it) {
     Range& r = it->second;
     if (r.released && kind == Touching::work)
-      found(cat_text("\"", op, "\" on ", actor.name, " uses ", access.bytes, " bytes at ", access.data,
-                     " after they were freed"));
+      found(cat_text("\"", op, "\" on ", actor.name, " uses ", access.bytes, " bytes at ",
+                     access.data, " after they were freed"));
     if (!ordered(r.write, *actor.clock)) found(describe(actor, op, kind, access, r.write, true));
     if (access.write) {
       for (const Touch& read : r.reads)
@@ -69,16 +70,18 @@ void Checker::touch(const Actor& actor, const char* op, Touching kind, const Acc
   ranges_.emplace(begin, Range{end, mine, {}, kind == Touching::release});
 }
 
-std::string Checker::describe(const Actor& actor, const char* op, Touching kind, const Access& access,
-                              const Touch& other, bool other_wrote) {
+std::string Checker::describe(const Actor& actor, const char* op, Touching kind,
+                              const Access& access, const Touch& other, bool other_wrote) {
   if (kind == Touching::release)
     return cat_text("memory of ", actor.name, " was freed while \"", other.op, "\" on ", other.who,
                     " may still use it (", access.bytes, " bytes at ", access.data,
-                    "): missing record_stream for ", other.who, ", or a wait before the tensor is dropped");
-  return cat_text("\"", op, "\" on ", actor.name, access.write ? " writes " : " reads ", access.bytes,
-                  " bytes at ", access.data, " that \"", other.op, "\" on ", other.who,
-                  other_wrote ? " writes" : " reads", ", and nothing orders the two: missing wait_stream or event: ",
-                  actor.name, " must wait for ", other.who);
+                    "): missing record_stream for ", other.who,
+                    ", or a wait before the tensor is dropped");
+  return cat_text("\"", op, "\" on ", actor.name, access.write ? " writes " : " reads ",
+                  access.bytes, " bytes at ", access.data, " that \"", other.op, "\" on ",
+                  other.who, other_wrote ? " writes" : " reads",
+                  ", and nothing orders the two: missing wait_stream or event: ", actor.name,
+                  " must wait for ", other.who);
 }
 
 void Checker::forget(const void* data, size_t bytes) {

@@ -1,7 +1,8 @@
 // The happens-before checker. Every stream and the host have a vector clock; enqueuing, events and
-// synchronisation join clocks exactly as the calls order the work. Each byte range remembers who touched it last,
-// so a missing wait is found when the second access is enqueued, whatever order the schedule then runs them in.
-// All host threads share one clock: they are taken to synchronise among themselves.
+// synchronisation join clocks exactly as the calls order the work. Each byte range remembers who
+// touched it last, so a missing wait is found when the second access is enqueued, whatever order
+// the schedule then runs them in. All host threads share one clock: they are taken to synchronise
+// among themselves.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -24,17 +25,22 @@ class Clock {
 
 inline constexpr uint32_t kHost = 0;  // stream numbers of the checker start at 1
 
-enum class Touching : int8_t { work, acquire, release };  // the latter two: the allocator's, on the block's stream
+enum class Touching : int8_t {
+  work,
+  acquire,
+  release
+};  // the latter two: the allocator's, on the block's stream
 
 class Checker {
  public:
   struct Actor {
-    uint32_t number;   // of the stream, in the checker
+    uint32_t number;  // of the stream, in the checker
     Clock* clock;
     std::string name;  // "stream 3 of cuda:0"
   };
 
-  // `op` (kept: a literal or interned) of `actor` touches the range; findings are appended to `races`.
+  // `op` (kept: a literal or interned) of `actor` touches the range; findings are appended to
+  // `races`.
   void touch(const Actor& actor, const char* op, Touching kind, const Access& access,
              std::vector<std::string>& races);
   void forget(const void* data, size_t bytes);  // the segment went back to the device
@@ -55,9 +61,11 @@ class Checker {
 
   Ranges::iterator split_at(uintptr_t at);
   void cover(uintptr_t begin, uintptr_t end);
-  static bool ordered(const Touch& earlier, const Clock& now) { return now.at(earlier.number) >= earlier.tick; }
-  static std::string describe(const Actor& actor, const char* op, Touching kind, const Access& access,
-                              const Touch& other, bool other_wrote);
+  static bool ordered(const Touch& earlier, const Clock& now) {
+    return now.at(earlier.number) >= earlier.tick;
+  }
+  static std::string describe(const Actor& actor, const char* op, Touching kind,
+                              const Access& access, const Touch& other, bool other_wrote);
 
   Ranges ranges_;
 };

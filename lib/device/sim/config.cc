@@ -1,4 +1,5 @@
-// Parsing of FLAMBEAU_SIM. A malformed value gives no devices and says why: it must not pass for another set-up.
+// Parsing of FLAMBEAU_SIM. A malformed value gives no devices and says why: it must not pass for
+// another set-up.
 #include "device/sim/config.h"
 
 #include <charconv>
@@ -13,26 +14,33 @@
 namespace flambeau::sim {
 namespace {
 
-template <class T> struct Choice {
+template <class T>
+struct Choice {
   std::string_view text;
   T value;
 };
-constexpr Choice<Schedule> kSchedules[] = {{"eager", Schedule::eager}, {"lazy", Schedule::lazy},
-                                           {"random", Schedule::random}, {"threads", Schedule::threads}};
+constexpr Choice<Schedule> kSchedules[] = {{"eager", Schedule::eager},
+                                           {"lazy", Schedule::lazy},
+                                           {"random", Schedule::random},
+                                           {"threads", Schedule::threads}};
 constexpr Choice<DeviceType> kNames[] = {{"cuda", DeviceType::cuda}, {"sim", DeviceType::sim}};
 constexpr Choice<bool> kKernels[] = {{"emu", true}, {"host", false}};
-constexpr Choice<Races> kRaces[] = {{"error", Races::error}, {"report", Races::report}, {"off", Races::off}};
+constexpr Choice<Races> kRaces[] = {
+    {"error", Races::error}, {"report", Races::report}, {"off", Races::off}};
 
-template <class T, size_t N> bool choose(const Choice<T> (&choices)[N], std::string_view text, T& out) {
+template <class T, size_t N>
+bool choose(const Choice<T> (&choices)[N], std::string_view text, T& out) {
   for (const Choice<T>& c : choices)
     if (c.text == text) return out = c.value, true;
   return false;
 }
 
-template <class T> bool number(std::string_view text, T low, T high, T& out) {
+template <class T>
+bool number(std::string_view text, T low, T high, T& out) {
   T value{};
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc{} || end != text.data() + text.size() || value < low || value > high) return false;
+  if (problem != std::errc{} || end != text.data() + text.size() || value < low || value > high)
+    return false;
   return out = value, true;
 }
 
@@ -76,9 +84,10 @@ Config parse_config(std::string_view text) {
     const size_t equals = item.find('=');
     if (equals != item.npos && set(item.substr(0, equals), item.substr(equals + 1), c)) continue;
     c = {};
-    c.problem = cat_text("FLAMBEAU_SIM has \"", item, "\"; accepted are devices=0..", kMaxDevices,
-                         ", memory=SIZE, as=cuda|sim, schedule=eager|lazy|random(SEED)|threads, seed=N, "
-                         "kernels=host|emu, races=error|report|off, separated by commas");
+    c.problem =
+        cat_text("FLAMBEAU_SIM has \"", item, "\"; accepted are devices=0..", kMaxDevices,
+                 ", memory=SIZE, as=cuda|sim, schedule=eager|lazy|random(SEED)|threads, seed=N, "
+                 "kernels=host|emu, races=error|report|off, separated by commas");
     return c;
   }
   return c;

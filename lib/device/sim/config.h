@@ -1,5 +1,6 @@
-// What FLAMBEAU_SIM asks for: "devices=2,memory=256MiB,as=cuda,schedule=lazy,seed=1,kernels=emu,races=error".
-// Without it there are no simulated devices. Read once, at the first question about devices.
+// What FLAMBEAU_SIM asks for:
+// "devices=2,memory=256MiB,as=cuda,schedule=lazy,seed=1,kernels=emu,races=error". Without it there
+// are no simulated devices. Read once, at the first question about devices.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +11,9 @@
 
 namespace flambeau::sim {
 
-// eager: an operation runs when it is enqueued. lazy: nothing runs before someone must wait for it, and then only
-// what they wait for. random: ready operations run at seeded moments in a seeded order. threads: each stream is a
-// thread.
+// eager: an operation runs when it is enqueued. lazy: nothing runs before someone must wait for it,
+// and then only what they wait for. random: ready operations run at seeded moments in a seeded
+// order. threads: each stream is a thread.
 enum class Schedule : int8_t { eager, lazy, random, threads };
 
 // What a race does: fail the next synchronisation, or only be listed, or nothing is checked.

@@ -1,4 +1,5 @@
-// Handles for tests of code that runs on simulated devices: the schedule, faults, races and capacity.
+// Handles for tests of code that runs on simulated devices: the schedule, faults, races and
+// capacity.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +11,10 @@
 namespace flambeau::sim {
 
 void set_schedule(Schedule schedule, uint64_t seed = 1);  // first finishes all work
-std::vector<std::string> races();                         // found since the last clear, reported or not
+std::vector<std::string> races();  // found since the last clear, reported or not
 void clear_races();
 void fail_launch(int device, int64_t n);  // the n-th kernel from now fails, asynchronously
-void revive(int device);                  // takes a sticky fault away, as a restart of the process would
+void revive(int device);  // takes a sticky fault away, as a restart of the process would
 void set_capacity(int device, size_t bytes);  // at most the configured memory
 
 }  // namespace flambeau::sim

@@ -1,6 +1,6 @@
-// The fault handler. It is installed at the first kernel and acts only on a thread that is inside one; all other
-// faults go to whoever was there before. Leaving a kernel by siglongjmp skips its destructors: the price of going
-// on after what would have ended the process.
+// The fault handler. It is installed at the first kernel and acts only on a thread that is inside
+// one; all other faults go to whoever was there before. Leaving a kernel by siglongjmp skips its
+// destructors: the price of going on after what would have ended the process.
 #include "device/sim/guard.h"
 
 #include <setjmp.h>
@@ -36,8 +36,10 @@ void handle(int signal, siginfo_t* info, void* context) {
   if (!guard) {
     const struct sigaction& before = g_before[signal == SIGBUS];
     if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal, info, context);
-    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
-    sigaction(signal, &before, nullptr);  // the faulting instruction repeats under the old disposition
+    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+      return before.sa_handler(signal);
+    sigaction(signal, &before,
+              nullptr);  // the faulting instruction repeats under the old disposition
     return;
   }
   if (guard->open < kMaxOpenPages && g_arena->open_page(info->si_addr)) {
@@ -70,9 +72,10 @@ void install() {
 }
 
 // Apart and never inlined: what lives across a sigsetjmp must not sit in registers.
-[[gnu::noinline]] bool ends_by_itself(Guard& guard, const char* name, const std::function<void()>& work,
-                                      std::string& problem) {
-  if (sigsetjmp(guard.back, 1) != 0) return false;  // 1: the handler may have run with signals blocked
+[[gnu::noinline]] bool ends_by_itself(Guard& guard, const char* name,
+                                      const std::function<void()>& work, std::string& problem) {
+  if (sigsetjmp(guard.back, 1) != 0)
+    return false;  // 1: the handler may have run with signals blocked
   t_guard = &guard;
   problem = run_catching(name, work);
   return true;

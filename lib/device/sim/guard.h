@@ -1,5 +1,6 @@
-// Runs a kernel so that its faults become the device's: an access outside of memory, or an exception, ends the
-// kernel and is reported as text, as a GPU reports an illegal address at the next synchronisation.
+// Runs a kernel so that its faults become the device's: an access outside of memory, or an
+// exception, ends the kernel and is reported as text, as a GPU reports an illegal address at the
+// next synchronisation.
 #pragma once
 #include <functional>
 #include <string>

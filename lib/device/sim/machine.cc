@@ -29,7 +29,8 @@ SimStream* Machine::add_stream(int device) {
   s->number = uint32_t(streams_.size()) + 1;
   const int among = int(std::count_if(streams_.begin(), streams_.end(),
                                       [&](const auto& other) { return other->device == device; }));
-  s->name = cat_text("stream ", among, " of ", to_string(Device{config().answers_to, int16_t(device)}));
+  s->name =
+      cat_text("stream ", among, " of ", to_string(Device{config().answers_to, int16_t(device)}));
   streams_.push_back(std::move(s));
   return streams_.back().get();
 }
@@ -51,12 +52,18 @@ void Machine::enqueue(Lock& lock, SimStream* s, Operation op, Touching kind) {
   s->queue.push_back(std::move(op));
   ++s->enqueued;
   switch (schedule_) {
-    case Schedule::eager: advance(lock, s, s->enqueued); break;
-    case Schedule::lazy: break;
-    case Schedule::random:
-      while (random_() % 2 && step_at_random(lock)) {}
+    case Schedule::eager:
+      advance(lock, s, s->enqueued);
       break;
-    case Schedule::threads: start_worker(s); break;
+    case Schedule::lazy:
+      break;
+    case Schedule::random:
+      while (random_() % 2 && step_at_random(lock)) {
+      }
+      break;
+    case Schedule::threads:
+      start_worker(s);
+      break;
   }
 }
 
@@ -104,8 +111,7 @@ void Machine::run_head(Lock& lock, SimStream* s) {
   }
   if (op.wait) s->time = std::max(s->time, op.wait->time);
   s->time += op.microseconds;
-  if (!fault.empty() && device.fault.empty())
-    device.fault = cat_text(fault, " on ", s->name);
+  if (!fault.empty() && device.fault.empty()) device.fault = cat_text(fault, " on ", s->name);
   if (op.record) {
     op.record->done = true;
     op.record->time = s->time;
@@ -123,7 +129,8 @@ bool Machine::show_fault(int index) {
 
 std::string Machine::take_races() {
   std::string text;
-  for (const std::string& race : std::exchange(unreported_, {})) text += (text.empty() ? "" : "\n") + race;
+  for (const std::string& race : std::exchange(unreported_, {}))
+    text += (text.empty() ? "" : "\n") + race;
   return text;
 }
 

@@ -1,6 +1,6 @@
-// The simulated machine: streams as queues of operations, markers (what an event records), a scheduler that
-// decides when operations run, a virtual clock per stream, and faults that stay. One mutex guards it all and is
-// released while an operation runs.
+// The simulated machine: streams as queues of operations, markers (what an event records), a
+// scheduler that decides when operations run, a virtual clock per stream, and faults that stay. One
+// mutex guards it all and is released while an operation runs.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -79,7 +79,8 @@ class Machine {
   void finish(Lock& lock, SimStream* s, uint64_t position);
   void finish_device(Lock& lock, int device);
   void finish_marker(Lock& lock, const MarkerRef& marker);
-  bool poll(Lock& lock, SimStream* s);  // whether all is done; if not, the schedule may advance a little
+  bool poll(Lock& lock,
+            SimStream* s);  // whether all is done; if not, the schedule may advance a little
   bool poll_marker(Lock& lock, const MarkerRef& marker);
 
   // Faults. A fault is sticky at once and shows from the next synchronisation on.
@@ -89,8 +90,8 @@ class Machine {
     int64_t launches_until_fault = 0;  // injected; 0: none
   };
   DeviceState& device(int index) { return devices_[size_t(index)]; }
-  bool show_fault(int device);           // at a synchronisation: whether the device is lost
-  std::string take_races();              // what the next synchronisation reports; empty if nothing
+  bool show_fault(int device);  // at a synchronisation: whether the device is lost
+  std::string take_races();     // what the next synchronisation reports; empty if nothing
   std::vector<std::string> all_races() const { return races_; }
   void clear_races() { races_.clear(), unreported_.clear(); }
 

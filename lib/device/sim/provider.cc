@@ -1,5 +1,5 @@
-// The simulated GPU behind the HAL table. Time on the virtual clock is rough on purpose: a launch costs 2 us,
-// memory moves at 1 TB/s, the host link at 25 GB/s pinned and 10 GB/s pageable.
+// The simulated GPU behind the HAL table. Time on the virtual clock is rough on purpose: a launch
+// costs 2 us, memory moves at 1 TB/s, the host link at 25 GB/s pinned and 10 GB/s pageable.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -17,7 +17,8 @@ using hal::Copy;
 using hal::Direction;
 using hal::Status;
 
-constexpr double kLaunch = 2, kDeviceBytes = 1e6, kPinnedBytes = 25e3, kPageableBytes = 10e3;  // us, bytes per us
+constexpr double kLaunch = 2, kDeviceBytes = 1e6, kPinnedBytes = 25e3,
+                 kPageableBytes = 10e3;  // us, bytes per us
 
 thread_local std::unique_ptr<std::string> t_text;  // of this thread's last failure
 
@@ -34,11 +35,13 @@ Status refused(Machine& m, int device) {
 // The end of every synchronisation: asynchronous faults and races surface here.
 Status outcome(Machine& m, int device) {
   if (m.show_fault(device)) return refused(m, device);
-  if (std::string races = m.take_races(); !races.empty()) return failed(Status::race, std::move(races));
+  if (std::string races = m.take_races(); !races.empty())
+    return failed(Status::race, std::move(races));
   return Status::ok;
 }
 
-template <class F> Status with_machine(int device, F&& f) noexcept {
+template <class F>
+Status with_machine(int device, F&& f) noexcept {
   try {
     Machine& m = Machine::instance();
     auto lock = m.lock();
@@ -120,7 +123,8 @@ Status note_block(int device, void* stream, BlockNote note, void* data, size_t b
       void* inside = Arena::instance().translate(static_cast<char*>(data));
       op.work = [inside, bytes] { std::memset(inside, 0xff, bytes); };
     }
-    m.enqueue(lock, s, std::move(op), note == BlockNote::acquired ? Touching::acquire : Touching::release);
+    m.enqueue(lock, s, std::move(op),
+              note == BlockNote::acquired ? Touching::acquire : Touching::release);
     return Status::ok;
   });
 }
@@ -131,12 +135,14 @@ Status copy(int device, void* stream, const Copy& c) {
     const Arena& arena = Arena::instance();
     Operation op;
     op.name = "copy";
-    const bool upload = c.direction == Direction::to_device, download = c.direction == Direction::to_host;
+    const bool upload = c.direction == Direction::to_device,
+               download = c.direction == Direction::to_host;
     if (!(upload && c.pageable)) op.accesses.push_back({c.src, c.bytes, false});
     if (!(download && c.pageable)) op.accesses.push_back({c.dst, c.bytes, true});
     char* dst = arena.translate(static_cast<char*>(c.dst));
     const char* src = arena.translate(static_cast<const char*>(c.src));
-    const double rate = upload || download ? (c.pageable ? kPageableBytes : kPinnedBytes) : kDeviceBytes;
+    const double rate =
+        upload || download ? (c.pageable ? kPageableBytes : kPinnedBytes) : kDeviceBytes;
     op.microseconds = kLaunch + double(c.bytes) / rate;
     if (upload && c.pageable) {  // staged now: the caller may overwrite its memory
       auto staged = std::make_shared<std::vector<char>>(src, src + c.bytes);
@@ -146,7 +152,8 @@ Status copy(int device, void* stream, const Copy& c) {
     }
     m.enqueue(lock, s, std::move(op));
     if (!(download && c.pageable)) return Status::ok;
-    if (s->capture) return failed(Status::capture, "a copy to pageable host memory cannot be captured");
+    if (s->capture)
+      return failed(Status::capture, "a copy to pageable host memory cannot be captured");
     m.finish(lock, s, s->enqueued);
     return outcome(m, device);
   });
@@ -166,8 +173,8 @@ Status fill(int device, void* stream, void* dst, int value, size_t bytes) {
   });
 }
 
-Status launch(int device, void* stream, const char* name, KernelFn fn, const void* args, size_t arg_bytes,
-              std::span<const Access> accesses) {
+Status launch(int device, void* stream, const char* name, KernelFn fn, const void* args,
+              size_t arg_bytes, std::span<const Access> accesses) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
     Operation op;
     op.name = name;
@@ -176,7 +183,9 @@ Status launch(int device, void* stream, const char* name, KernelFn fn, const voi
     size_t moved = 0;
     for (const Access& a : accesses) moved += a.bytes;
     op.microseconds = kLaunch + double(moved) / kDeviceBytes;
-    struct alignas(64) Line { char bytes[64]; };
+    struct alignas(64) Line {
+      char bytes[64];
+    };
     std::shared_ptr<Line[]> copied(new Line[(arg_bytes + sizeof(Line) - 1) / sizeof(Line) + 1]);
     if (arg_bytes) std::memcpy(copied.get(), args, arg_bytes);
     Arena::instance().translate_words(copied.get(), arg_bytes);
@@ -196,7 +205,7 @@ Status host_function(int device, void* stream, void (*fn)(void*), void* user) {
   });
 }
 
-// ---- streams and events ------------------------------------------------------------------------------------
+// ---- streams and events -------------------------------------------------------------------------
 
 Status stream_create(int device, int, void** out) {
   return with_machine(device, [&](Machine& m, Machine::Lock&) {
@@ -232,7 +241,8 @@ SimEvent* event_of(void* event) { return static_cast<SimEvent*>(event); }
 Status stream_wait(int device, void* stream, void* event) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
     SimStream* s = m.stream(device, stream);
-    if (s->capture) return failed(Status::capture, "a captured stream of this device cannot wait for an event");
+    if (s->capture)
+      return failed(Status::capture, "a captured stream of this device cannot wait for an event");
     m.wait(lock, s, event_of(event)->latest);
     return Status::ok;
   });
@@ -254,7 +264,8 @@ Status event_destroy(int, void* event) {
 Status event_record(int device, void* event, void* stream) {
   return with_machine(device, [&](Machine& m, Machine::Lock& lock) {
     SimStream* s = m.stream(device, stream);
-    if (s->capture) return failed(Status::capture, "a captured stream of this device cannot record an event");
+    if (s->capture)
+      return failed(Status::capture, "a captured stream of this device cannot record an event");
     m.record(lock, s, event_of(event));
     return Status::ok;
   });
@@ -283,7 +294,7 @@ Status event_elapsed(int device, void* start, void* end, float* milliseconds) {
   });
 }
 
-// ---- graphs --------------------------------------------------------------------------------------------------
+// ---- graphs -------------------------------------------------------------------------------------
 
 Status capture_begin(int device, void* stream) {
   return with_machine(device, [&](Machine& m, Machine::Lock&) {
@@ -325,7 +336,8 @@ Status graph_destroy(int, void* graph) {
 
 Status availability(std::string* reason) {
   if (config().devices > 0) return Status::ok;
-  *reason = config().problem.empty() ? "FLAMBEAU_SIM is not set: there are no simulated devices" : config().problem;
+  *reason = config().problem.empty() ? "FLAMBEAU_SIM is not set: there are no simulated devices"
+                                     : config().problem;
   return Status::no_gpu;
 }
 
@@ -344,7 +356,10 @@ hal::Table make_table() {
   t.note_block = note_block;
   t.copy = copy;
   t.fill = fill;
-  t.can_access_peer = [](int, int, bool* out) { *out = true; return Status::ok; };
+  t.can_access_peer = [](int, int, bool* out) {
+    *out = true;
+    return Status::ok;
+  };
   t.stream_create = stream_create;
   t.stream_destroy = stream_destroy;
   t.stream_query = stream_query;
@@ -363,9 +378,13 @@ hal::Table make_table() {
   t.capture_active = capture_active;
   t.graph_launch = graph_launch;
   t.graph_destroy = graph_destroy;
-  t.sticky_error = [](int device) { return with_machine(device, [](Machine&, Machine::Lock&) { return Status::ok; }); };
+  t.sticky_error = [](int device) {
+    return with_machine(device, [](Machine&, Machine::Lock&) { return Status::ok; });
+  };
   t.error_text = [](int) { return t_text ? *t_text : std::string(); };
-  t.kernel_column = [](int) { return config().emulated_kernels ? KernelColumn::emu : KernelColumn::host; };
+  t.kernel_column = [](int) {
+    return config().emulated_kernels ? KernelColumn::emu : KernelColumn::host;
+  };
   return t;
 }
 

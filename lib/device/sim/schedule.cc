@@ -1,5 +1,5 @@
-// When operations run. A schedule may pick any order that the streams and events allow; correct programs give the
-// same results under all of them.
+// When operations run. A schedule may pick any order that the streams and events allow; correct
+// programs give the same results under all of them.
 #include <algorithm>
 
 #include "device/sim/machine.h"
@@ -14,8 +14,10 @@ void Machine::advance(Lock& lock, SimStream* s, uint64_t position) {
       continue;
     }
     const MarkerRef wait = s->queue.front().wait;
-    if (wait && !wait->done) advance(lock, wait->stream, wait->position);
-    else run_head(lock, s);
+    if (wait && !wait->done)
+      advance(lock, wait->stream, wait->position);
+    else
+      run_head(lock, s);
   }
 }
 
@@ -36,13 +38,17 @@ void Machine::advance_at_random(Lock& lock, SimStream* s, uint64_t position) {
 void Machine::run_until(Lock& lock, SimStream* s, uint64_t position) {
   switch (schedule_) {
     case Schedule::eager:
-    case Schedule::lazy: return advance(lock, s, position);
-    case Schedule::random: return advance_at_random(lock, s, position);
-    case Schedule::threads: return changed_.wait(lock, [&] { return s->finished >= position; });
+    case Schedule::lazy:
+      return advance(lock, s, position);
+    case Schedule::random:
+      return advance_at_random(lock, s, position);
+    case Schedule::threads:
+      return changed_.wait(lock, [&] { return s->finished >= position; });
   }
 }
 
-// The host learns of what was enqueued when it began to wait, not of what other threads add meanwhile.
+// The host learns of what was enqueued when it began to wait, not of what other threads add
+// meanwhile.
 void Machine::finish(Lock& lock, SimStream* s, uint64_t position) {
   const Clock known = s->clock;
   run_until(lock, s, position);
@@ -60,7 +66,8 @@ void Machine::finish_marker(Lock& lock, const MarkerRef& marker) {
   host_.join(marker->clock);
 }
 
-// A poll that only ever said "not yet" would hang a waiting loop under the lazy schedule: it runs one step.
+// A poll that only ever said "not yet" would hang a waiting loop under the lazy schedule: it runs
+// one step.
 void Machine::step_towards(Lock& lock, SimStream* s) {
   if (schedule_ == Schedule::random) {
     step_at_random(lock);
@@ -99,7 +106,8 @@ void Machine::serve(SimStream* s) {
 }
 
 void Machine::set_schedule(Lock& lock, Schedule schedule, uint64_t seed) {
-  for (size_t i = 0; i < streams_.size(); ++i) finish(lock, streams_[i].get(), streams_[i]->enqueued);
+  for (size_t i = 0; i < streams_.size(); ++i)
+    finish(lock, streams_[i].get(), streams_[i]->enqueued);
   schedule_ = schedule;
   random_.seed(seed);
 }
