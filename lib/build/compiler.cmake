@@ -6,7 +6,7 @@ target_include_directories(flambeau_compile INTERFACE ${PROJECT_SOURCE_DIR}/lib
 target_link_libraries(flambeau_compile INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(
   flambeau_compile INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Werror>)
-target_compile_definitions(flambeau_compile INTERFACE FLAM_HAS_CUDA=$<BOOL:${FLAM_CUDA}>)
+target_compile_definitions(flambeau_compile INTERFACE $<$<BOOL:${FLAM_CUDA}>:FLAM_HAVE_CUDA>)
 
 if(FLAM_SANITIZE)
   set(sanitize -fsanitize=${FLAM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -1,4 +1,6 @@
-// A kernel that does nothing: whether CUDA finds code for a device is asked of it.
+// A kernel that does nothing: whether CUDA finds code for a device is asked of it. The emulation of
+// kernels on the host has no use for it.
+#if !defined(FLAM_EMU)
 #include "device/cuda/availability.h"
 
 namespace flambeau::cuda {
@@ -14,3 +16,4 @@ cudaError_t probe_kernel_image() {
 }
 
 }  // namespace flambeau::cuda
+#endif
