@@ -82,9 +82,11 @@ def _load(api: Api) -> str:
     template = (pathlib.Path(__file__).parent / "load.h.in").read_text()
     fields = "\n".join("\n".join(textwrap.wrap(f"  {_pointer(f, f.op)};", 100, subsequent_indent="      ",
                                                break_long_words=False)) for f in api.functions)
-    loads = "\n".join(f'  FLAM_LOAD_({f.op});' for f in api.functions)
+    strings = "\n".join(f'    "{f.name}",' for f in api.functions)
     names = "\n".join(f"#define {f.name} (flam_api.{f.op})" for f in api.functions)
-    return template.replace("@FIELDS@", fields).replace("@LOADS@", loads).replace("@NAMES@", names)
+    soname = f"libflambeau.so.{api.version.split('.')[0]}"
+    return (template.replace("@FIELDS@", fields).replace("@STRINGS@", strings).replace("@NAMES@", names)
+            .replace("@SONAME@", soname))
 
 
 def emit(api: Api) -> dict[str, str]:

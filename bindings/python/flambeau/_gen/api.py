@@ -2699,7 +2699,8 @@ def device_unavailable_reason(type):
 
 
 def cuda_unavailable_reason():
-    """Why CUDA cannot be used: no such build, no driver, a driver too old (with both versions), or no device.
+    """Why CUDA cannot be used: no such build, no driver, a driver too old (with both versions), or no
+     device.
 
     - returns: the reason, valid until this thread's next call of this function; the empty string where it can.
     """
@@ -2826,7 +2827,8 @@ def device_synchronize(device):
 
 
 def get_num_threads():
-    """How many threads a parallel loop on the cpu may use, the caller included. Results do not depend on it.
+    """How many threads a parallel loop on the cpu may use, the caller included. Results do not depend
+     on it.
 
     - returns: the number; at start `FLAMBEAU_NUM_THREADS`, or the cores that this process may use.
     """
@@ -3712,8 +3714,8 @@ def memory_summary(device, abbreviated=False):
 def memory_snapshot():
     """Every segment and block of every device, in the schema of PyTorch's memory snapshots; blocks carry the op and module that asked for them.
 
-    Every segment and block of every device, in the schema of PyTorch's memory snapshots; blocks carry the op and
-     module that asked for them.
+    Every segment and block of every device, in the schema of PyTorch's memory snapshots; blocks
+     carry the op and module that asked for them.
 
     - returns: JSON, valid until this thread's next call of this function.
     """
@@ -6656,8 +6658,8 @@ def stream_synchronize(stream):
 
 
 def stream_wait_stream(stream, other):
-    """Lets what a stream gets from now on wait for the work that another one has now. The caller does not wait,
-     unless `stream` is the cpu's.
+    """Lets what a stream gets from now on wait for the work that another one has now. The caller does
+     not wait, unless `stream` is the cpu's.
 
     - `stream`: the stream that waits.
     - `other`: the stream that it waits for.
@@ -6722,8 +6724,8 @@ def event_record(event, stream=None):
 
 
 def event_wait(event, stream=None):
-    """Lets what a stream gets from now on wait for an event, as it is recorded now. An event that was never recorded
-     is not waited for. The caller does not wait, unless `stream` is the cpu's.
+    """Lets what a stream gets from now on wait for an event, as it is recorded now. An event that was
+     never recorded is not waited for. The caller does not wait, unless `stream` is the cpu's.
 
     - `event`: the event.
     - `stream`: a stream of any device; default: the current one of the event's device.

@@ -2744,7 +2744,8 @@ _S_get_num_threads = ()
 
 
 def _get_num_threads():
-    """How many threads a parallel loop on the cpu may use, the caller included. Results do not depend on it.
+    """How many threads a parallel loop on the cpu may use, the caller included. Results do not depend
+     on it.
 
     - returns: the number; at start `FLAMBEAU_NUM_THREADS`, or the cores that this process may use.
     """
