@@ -67,13 +67,14 @@ BlockPlan plan_blocks(int64_t m, int64_t n, int64_t k, const A& a, const B& b) {
 template <class A, class B> class BlockedProduct {
  public:
   using C = typename A::C;
-  BlockedProduct(int64_t m, int64_t n, int64_t k, const A& a, const B& b, const Target<C>& target)
-      : m_(m), n_(n), k_(k), a_(a), b_(b), target_(target), plan_(plan_blocks(m, n, k, a, b)) {}
+  BlockedProduct(int64_t m, int64_t n, int64_t k, const A& a, const B& b, const Target<C>& target,
+                 const C* packed_a = nullptr)
+      : m_(m), n_(n), k_(k), a_(a), b_(b), target_(target), plan_(packed_a ? BlockPlan{true, plan_blocks(m, n, k, a, b).b} : plan_blocks(m, n, k, a, b)), packed_a_(packed_a) {}
 
   void run() {
     const int64_t depth = std::min(k_, kDepth);
     const int64_t columns = (n_ + kLanes<C> - 1) / kLanes<C> * kLanes<C>;
-    const Scratch a_slab(plan_.pack_a ? size_t(m_ * depth) * sizeof(C) : 0);
+    const Scratch a_slab(plan_.pack_a && !packed_a_ ? size_t(m_ * depth) * sizeof(C) : 0);
     const Scratch b_slab(plan_.b == BMode::shared ? size_t(columns * depth) * sizeof(C) : 0);
     a_slab_ = a_slab.template as<C>();
     b_slab_ = b_slab.template as<C>();
@@ -84,7 +85,8 @@ template <class A, class B> class BlockedProduct {
   static constexpr int64_t kColumns = kMicroColumns<C>;
 
   void slab(int64_t p, int64_t depth) {
-    const int64_t a_strips = plan_.pack_a ? (m_ + kMicroRows - 1) / kMicroRows : 0;
+    if (packed_a_) a_slab_ = const_cast<C*>(packed_a_) + m_ * p;
+    const int64_t a_strips = plan_.pack_a && !packed_a_ ? (m_ + kMicroRows - 1) / kMicroRows : 0;
     const int64_t b_strips = plan_.b == BMode::shared ? (n_ + kColumns - 1) / kColumns : 0;
     parallel_for(a_strips + b_strips, grain(depth * kColumns, 1 << 15),
                  [&](int64_t i, int64_t end) {
@@ -166,7 +168,20 @@ template <class A, class B> class BlockedProduct {
   const B& b_;
   const Target<C>& target_;
   const BlockPlan plan_;
+  const C* const packed_a_;
   C *a_slab_ = nullptr, *b_slab_ = nullptr;
 };
+
+// All of a, slab after slab, for products that share it: m * k elements.
+template <class A> void pack_whole(typename A::C* to, const A& a, int64_t m, int64_t k) {
+  const int64_t strips = (m + kMicroRows - 1) / kMicroRows, slabs = (k + kDepth - 1) / kDepth;
+  parallel_for(strips * slabs, 16, [&](int64_t i, int64_t end) {
+    for (; i < end; ++i) {
+      const int64_t p = i / strips * kDepth, depth = std::min(kDepth, k - p), row = i % strips * kMicroRows;
+      const int width = int(std::min<int64_t>(kMicroRows, m - row));
+      a.pack(to + m * p + row * depth, width, row, width, width, p, depth);
+    }
+  });
+}
 
 }  // namespace flambeau::FLAM_TARGET

@@ -1,0 +1,240 @@
+// Convolutions against plain loops in float64: one to three dimensions, strides, padding, dilation, groups, depthwise,
+// channels-last operands, half types, both gradients, and the same bits for every number of threads.
+#include "kernels/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+#include "tests/kernels/tensors.h"
+
+namespace flambeau {
+namespace {
+
+struct Case {
+  int64_t images, channels, outputs, groups;
+  Dims in, kernel, stride, padding, dilation;
+};
+
+const Case kCases[] = {
+    {2, 3, 5, 1, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 4, 6, 2, {8, 7}, {3, 2}, {2, 3}, {2, 1}, {1, 2}},
+    {3, 6, 6, 6, {10, 33}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {2, 4, 8, 4, {12, 9}, {3, 5}, {2, 2}, {1, 2}, {1, 1}},
+    {2, 16, 20, 1, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {1, 1}},
+    {2, 16, 4, 1, {7, 8}, {1, 1}, {2, 2}, {0, 0}, {1, 1}},
+    {1, 5, 7, 1, {40}, {7}, {3}, {4}, {2}},
+    {4, 1, 8, 1, {28, 28}, {5, 5}, {1, 1}, {0, 0}, {1, 1}},
+    {1, 3, 4, 1, {5, 6, 7}, {2, 3, 3}, {1, 2, 1}, {1, 0, 1}, {1, 1, 2}},
+    {2, 40, 33, 1, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+    {1, 2, 3, 1, {11, 12}, {2, 2}, {4, 3}, {0, 0}, {1, 1}},
+    {1, 2, 2, 1, {20, 20}, {3, 3}, {2, 2}, {2, 2}, {2, 2}},
+};
+
+ConvParams params_of(const Case& c) { return {c.stride, c.padding, c.dilation, c.groups}; }
+
+Dims joined(int64_t a, int64_t b, const Dims& rest) {
+  Dims sizes{a, b};
+  for (int64_t s : rest) sizes.push_back(s);
+  return sizes;
+}
+
+// Random values; `last` puts the channels innermost in memory.
+Tensor image(const Dims& sizes, Dtype dtype, bool last, unsigned seed) {
+  Dims strides = contiguous_strides(sizes);
+  if (last) {
+    int64_t step = 1;
+    for (size_t d : {size_t(1)}) strides[d] = step, step *= sizes[d];
+    for (size_t d = sizes.size(); d-- > 2;) strides[d] = step, step *= sizes[d];
+    strides[0] = step;
+  }
+  Tensor t = empty_strided(sizes, strides, dtype, kCpu);
+  with_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_integral_v<T>) {
+      const std::vector<T> v = randoms<T>(size_t(t.numel()), -1, 1, seed);
+      std::memcpy(t.data(), v.data(), t.nbytes());
+    }
+  });
+  return t;
+}
+
+std::vector<double> doubles_of(const Tensor& t) {
+  return with_dtype(t.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    std::vector<double> out;
+    if constexpr (!std::is_same_v<T, bool>) {
+      for (T v : values_of<T>(t)) out.push_back(double(v));
+    }
+    return out;
+  });
+}
+
+struct Sums {
+  std::vector<double> value, magnitude;
+};
+
+// Calls f(y index, x index, w index) for every product of the convolution.
+template <class F> void for_products(const Case& c, const Dims& x, const Dims& w, const Dims& y, F f) {
+  int64_t outs = 1, taps = 1, ins = 1;
+  for (size_t d = 2; d < x.size(); ++d) outs *= y[d], taps *= w[d], ins *= x[d];
+  const int64_t oc = w[0] / c.groups, ic = w[1];
+  for (int64_t n = 0; n < x[0]; ++n) {
+    for (int64_t o = 0; o < w[0]; ++o) {
+      for (int64_t i = 0; i < ic; ++i) {
+        for (int64_t p = 0; p < outs; ++p) {
+          for (int64_t t = 0; t < taps; ++t) {
+            int64_t at = 0, step = 1, p_rest = p, t_rest = t;
+            bool inside = true;
+            for (size_t d = x.size(); d-- > 2;) {
+              const size_t s = d - 2;
+              const int64_t pos = p_rest % y[d] * c.stride[s] - c.padding[s] + t_rest % w[d] * c.dilation[s];
+              inside &= pos >= 0 && pos < x[d];
+              at += pos * step;
+              step *= x[d];
+              p_rest /= y[d];
+              t_rest /= w[d];
+            }
+            if (inside) f((n * w[0] + o) * outs + p, (n * x[1] + o / oc * ic + i) * ins + at, (o * ic + i) * taps + t);
+          }
+        }
+      }
+    }
+  }
+}
+
+void expect_near(const Tensor& got, const Sums& sums, double terms) {
+  const std::vector<double> values = doubles_of(got);
+  const double u = got.dtype() == Dtype::f64 ? 0x1p-53 : 0x1p-24;
+  const double unit = got.dtype() == Dtype::f16 ? 0x1p-11 : got.dtype() == Dtype::bf16 ? 0x1p-8 : 0;
+  ASSERT_EQ(values.size(), sums.value.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double bound = 4 * std::sqrt(terms) * u * sums.magnitude[i] + unit * std::abs(sums.value[i]) + 0x1p-25 * (unit > 0);
+    ASSERT_LE(std::abs(values[i] - sums.value[i]), bound) << "at " << i << " of " << to_string(got.sizes());
+  }
+}
+
+struct Problem {
+  Tensor x, w, y, dy, bias;
+  Dims y_sizes;
+};
+
+Problem problem_of(const Case& c, Dtype dtype, bool last) {
+  Problem s;
+  s.x = image(joined(c.images, c.channels, c.in), dtype, last, 1);
+  s.w = image(joined(c.outputs, c.channels / c.groups, c.kernel), dtype, last, 2);
+  s.y_sizes = conv_sizes("conv", s.x, s.w, params_of(c));
+  s.y = image(s.y_sizes, dtype, last, 3);
+  s.dy = image(s.y_sizes, dtype, last, 4);
+  s.bias = image(Dims{c.outputs}, dtype, false, 5);
+  return s;
+}
+
+void check_case(const Case& c, Dtype dtype, bool last) {
+  const Problem s = problem_of(c, dtype, last);
+  const Dims x_sizes(s.x.sizes()), w_sizes(s.w.sizes());
+  const std::vector<double> x = doubles_of(s.x), w = doubles_of(s.w), dy = doubles_of(s.dy), bias = doubles_of(s.bias);
+  auto sums_of = [](const Tensor& t) { return Sums{std::vector<double>(size_t(t.numel())), std::vector<double>(size_t(t.numel()))}; };
+  auto add = [](Sums& to, int64_t at, double v) {
+    to.value[size_t(at)] += v;
+    to.magnitude[size_t(at)] += std::abs(v);
+  };
+  Sums y_sums = sums_of(s.y), dx_sums = sums_of(s.x), dw_sums = sums_of(s.w);
+  const int64_t positions = s.y.numel() / (c.images * c.outputs);
+  for (int64_t i = 0; i < s.y.numel(); ++i) add(y_sums, i, bias[size_t(i / positions % c.outputs)]);
+  for_products(c, x_sizes, w_sizes, s.y_sizes, [&](int64_t at_y, int64_t at_x, int64_t at_w) {
+    add(y_sums, at_y, x[size_t(at_x)] * w[size_t(at_w)]);
+    add(dx_sums, at_x, dy[size_t(at_y)] * w[size_t(at_w)]);
+    add(dw_sums, at_w, dy[size_t(at_y)] * x[size_t(at_x)]);
+  });
+  run_conv("conv", s.y, s.x, s.w, s.bias, params_of(c));
+  expect_near(s.y, y_sums, double(s.w.numel() / c.outputs + 1));
+  const Tensor dx = image(x_sizes, dtype, last, 6), dw = image(w_sizes, dtype, last, 7);
+  run_conv_backward_data("conv", dx, s.dy, s.w, {}, params_of(c));
+  expect_near(dx, dx_sums, double(s.w.numel()));
+  run_conv_backward_weight("conv", dw, s.dy, s.x, params_of(c));
+  expect_near(dw, dw_sums, double(s.dy.numel()));
+}
+
+TEST(Conv, ForwardAndGradients) {
+  for (const Case& c : kCases) {
+    for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) check_case(c, dtype, false);
+  }
+}
+
+TEST(Conv, ChannelsLastOperands) {
+  for (const Case& c : kCases) check_case(c, Dtype::f32, true);
+}
+
+TEST(Conv, ReluIsTheLastStep) {
+  for (const Case& c : kCases) {
+    const Problem s = problem_of(c, Dtype::f32, false);
+    const Tensor fused = empty(s.y_sizes, Dtype::f32, kCpu);
+    run_conv("conv", s.y, s.x, s.w, s.bias, params_of(c));
+    run_conv("conv", fused, s.x, s.w, s.bias, params_of(c), Activation::relu);
+    const std::vector<float> y = values_of<float>(s.y), f = values_of<float>(fused);
+    for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(f[i], y[i] < 0 ? 0 : y[i]);
+  }
+}
+
+TEST(Conv, TransposedConvolutionTakesABias) {
+  const Case& c = kCases[1];
+  const Problem s = problem_of(c, Dtype::f32, false);
+  const Tensor bias = image(Dims{c.channels}, Dtype::f32, false, 8);
+  const Tensor without = empty(s.x.sizes(), Dtype::f32, kCpu), with = empty(s.x.sizes(), Dtype::f32, kCpu);
+  run_conv_backward_data("conv_transpose", without, s.dy, s.w, {}, params_of(c));
+  run_conv_backward_data("conv_transpose", with, s.dy, s.w, bias, params_of(c));
+  const int64_t space = c.in[0] * c.in[1];
+  for (int64_t i = 0; i < with.numel(); ++i) {
+    ASSERT_NEAR(with.data_as<float>()[i],
+                without.data_as<float>()[i] + bias.data_as<float>()[i / space % c.channels], 1e-5);
+  }
+}
+
+TEST(Conv, SameBitsForEveryNumberOfThreads) {
+  const int before = get_num_threads();
+  const Case large{3, 20, 40, 1, {30, 31}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
+  std::vector<Case> cases(std::begin(kCases), std::end(kCases));
+  cases.push_back(large);
+  for (const Case& c : cases) {
+    const Problem s = problem_of(c, Dtype::f32, false);
+    std::vector<float> first[3];
+    for (int threads : {1, 2, 5}) {
+      set_num_threads(threads);
+      const Tensor y = empty(s.y_sizes, Dtype::f32, kCpu), dx = empty(s.x.sizes(), Dtype::f32, kCpu);
+      const Tensor dw = empty(s.w.sizes(), Dtype::f32, kCpu);
+      run_conv("conv", y, s.x, s.w, s.bias, params_of(c));
+      run_conv_backward_data("conv", dx, s.dy, s.w, {}, params_of(c));
+      run_conv_backward_weight("conv", dw, s.dy, s.x, params_of(c));
+      const Tensor* results[] = {&y, &dx, &dw};
+      for (int i = 0; i < 3; ++i) {
+        if (threads == 1) first[i] = values_of<float>(*results[i]);
+        EXPECT_EQ(values_of<float>(*results[i]), first[i]);
+      }
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST(Conv, NoImages) {
+  const Tensor x = empty(Dims{0, 3, 8, 8}, Dtype::f32, kCpu), w = empty(Dims{4, 3, 3, 3}, Dtype::f32, kCpu);
+  const ConvParams params{{1, 1}, {0, 0}, {1, 1}, 1};
+  const Tensor y = empty(conv_sizes("conv", x, w, params), Dtype::f32, kCpu), dw = image(Dims{4, 3, 3, 3}, Dtype::f32, false, 1);
+  run_conv("conv", y, x, w, {}, params);
+  run_conv_backward_weight("conv", dw, y, x, params);
+  for (float v : values_of<float>(dw)) EXPECT_EQ(v, 0);
+}
+
+TEST(Conv, WrongShapesAreNamed) {
+  const ConvParams params{{1, 1}, {0, 0}, {1, 1}, 1};
+  const Tensor x = empty(Dims{1, 3, 8, 8}, Dtype::f32, kCpu);
+  EXPECT_THROW(conv_sizes("conv", x, empty(Dims{4, 2, 3, 3}, Dtype::f32, kCpu), params), Error);
+  EXPECT_THROW(conv_sizes("conv", x, empty(Dims{4, 3, 9, 3}, Dtype::f32, kCpu), params), Error);
+  EXPECT_THROW(conv_sizes("conv", x, empty(Dims{4, 3, 3}, Dtype::f32, kCpu), params), Error);
+}
+
+}  // namespace
+}  // namespace flambeau
