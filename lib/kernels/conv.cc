@@ -11,24 +11,27 @@ constinit Kernel kConv{"conv"}, kConvBackwardData{"conv_backward_data"},
 
 Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvParams& params) {
   const int64_t space = x.dim() - 2;
-  check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", describe(x), ", ",
-        describe(w), "): input is [n, c, ...] and weight [o, c / groups, ...] with 1 to 3 spatial dimensions");
+  check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", describe(x),
+        ", ", describe(w),
+        "): input is [n, c, ...] and weight [o, c / groups, ...] with 1 to 3 spatial dimensions");
   const size_t nd = size_t(space);
   check(params.stride.size() == nd && params.padding.size() == nd && params.dilation.size() == nd,
         Code::invalid_argument, op, ": stride, padding and dilation need ", nd, " values each");
   const int64_t groups = params.groups;
-  check(groups > 0 && x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0, Code::shape, op,
-        "(", describe(x), ", ", describe(w), "): with groups ", groups,
-        " the weight must be [o, ", groups > 0 ? x.sizes()[1] / groups : 0, ", ...] with o a multiple of groups");
+  check(groups > 0 && x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0,
+        Code::shape, op, "(", describe(x), ", ", describe(w), "): with groups ", groups,
+        " the weight must be [o, ", groups > 0 ? x.sizes()[1] / groups : 0,
+        ", ...] with o a multiple of groups");
   Dims sizes{x.sizes()[0], w.sizes()[0]};
   for (size_t d = 0; d < nd; ++d) {
-    check(params.stride[d] > 0 && params.dilation[d] > 0 && params.padding[d] >= 0, Code::invalid_argument, op,
+    check(params.stride[d] > 0 && params.dilation[d] > 0 && params.padding[d] >= 0,
+          Code::invalid_argument, op,
           ": stride and dilation must be positive and padding not negative");
     const int64_t kernel = params.dilation[d] * (w.sizes()[d + 2] - 1) + 1;
     const int64_t padded = x.sizes()[d + 2] + 2 * params.padding[d];
-    check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", describe(x), ", ", describe(w),
-          "): the padded input has ", padded, " elements in spatial dimension ", d, ", the kernel reaches over ",
-          kernel);
+    check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", describe(x), ", ",
+          describe(w), "): the padded input has ", padded, " elements in spatial dimension ", d,
+          ", the kernel reaches over ", kernel);
     sizes.push_back((padded - kernel) / params.stride[d] + 1);
   }
   return sizes;
@@ -46,15 +49,17 @@ ConvOperand operand_of(const Tensor& t) {
   return o;
 }
 
-ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
-                 int64_t biased_channels, const ConvParams& params) {
+ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor& w,
+                 const Tensor& bias, int64_t biased_channels, const ConvParams& params) {
   const Dims sizes = conv_sizes(op, x, w, params);
-  check(y.sizes().size() == sizes.size() && std::equal(sizes.begin(), sizes.end(), y.sizes().begin()),
-        Code::shape, op, "(", describe(x), ", ", describe(w), "): the convolution's result is ",
-        to_string(sizes), ", not ", to_string(y.sizes()));
-  check(x.dtype() == y.dtype() && w.dtype() == y.dtype() && (!bias.defined() || bias.dtype() == y.dtype()),
-        Code::dtype, op, ": ", describe(x), ", ", describe(w), ", ", describe(bias), " and ", describe(y),
-        " must share one dtype");
+  check(
+      y.sizes().size() == sizes.size() && std::equal(sizes.begin(), sizes.end(), y.sizes().begin()),
+      Code::shape, op, "(", describe(x), ", ", describe(w), "): the convolution's result is ",
+      to_string(sizes), ", not ", to_string(y.sizes()));
+  check(x.dtype() == y.dtype() && w.dtype() == y.dtype() &&
+            (!bias.defined() || bias.dtype() == y.dtype()),
+        Code::dtype, op, ": ", describe(x), ", ", describe(w), ", ", describe(bias), " and ",
+        describe(y), " must share one dtype");
   ConvArgs g{};
   g.images = x.sizes()[0];
   g.groups = params.groups;
@@ -75,8 +80,8 @@ ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor&
   g.y = operand_of(y);
   g.w = operand_of(w);
   if (bias.defined()) {
-    check(bias.dim() == 1 && bias.sizes()[0] == biased_channels, Code::shape, op, ": the bias must be [",
-          biased_channels, "], not ", to_string(bias.sizes()));
+    check(bias.dim() == 1 && bias.sizes()[0] == biased_channels, Code::shape, op,
+          ": the bias must be [", biased_channels, "], not ", to_string(bias.sizes()));
     g.bias = static_cast<const char*>(bias.data());
     g.bias_stride = bias.strides()[0];
   }

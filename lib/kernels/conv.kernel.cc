@@ -1,4 +1,5 @@
-// Convolutions for every target: implicit matrix products on the host, gathering kernels on CUDA devices.
+// Convolutions for every target: implicit matrix products on the host, gathering kernels on CUDA
+// devices.
 #include "kernels/types.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/conv_device.h"

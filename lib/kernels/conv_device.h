@@ -1,5 +1,6 @@
-// Convolutions in plain CUDA C++, gathering: a thread owns an output element and sums in a fixed order, so that no
-// atomics are needed and every run gives the same bits. For the gradient by the weight a block owns the element.
+// Convolutions in plain CUDA C++, gathering: a thread owns an output element and sums in a fixed
+// order, so that no atomics are needed and every run gives the same bits. For the gradient by the
+// weight a block owns the element.
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/cuda_launch.h"
@@ -14,7 +15,8 @@ struct ConvPosition {
   int64_t image, channel, at[kConvDims];
 };
 
-FLAM_FN ConvPosition conv_position(int64_t index, int64_t channels, const int64_t (&size)[kConvDims]) {
+FLAM_FN ConvPosition conv_position(int64_t index, int64_t channels,
+                                   const int64_t (&size)[kConvDims]) {
   ConvPosition p;
   for (int d = kConvDims; d-- > 0; index /= size[d]) p.at[d] = index % size[d];
   p.channel = index % channels;
@@ -22,7 +24,8 @@ FLAM_FN ConvPosition conv_position(int64_t index, int64_t channels, const int64_
   return p;
 }
 
-FLAM_FN int64_t conv_offset(const ConvOperand& o, int64_t outer, int64_t inner, int64_t d, int64_t h, int64_t w) {
+FLAM_FN int64_t conv_offset(const ConvOperand& o, int64_t outer, int64_t inner, int64_t d,
+                            int64_t h, int64_t w) {
   return outer * o.outer + inner * o.inner + d * o.space[0] + h * o.space[1] + w * o.space[2];
 }
 
@@ -42,7 +45,8 @@ FLAM_FN bool conv_inside(const ConvArgs& g, int d, int64_t in) { return in >= 0 
 template <class T> __global__ void conv_kernel(ConvArgs g, int64_t n) {
   const T *x = reinterpret_cast<const T*>(g.x.data), *w = reinterpret_cast<const T*>(g.w.data);
   const T* bias = reinterpret_cast<const T*>(g.bias);
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += int64_t(gridDim.x) * blockDim.x) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+       i += int64_t(gridDim.x) * blockDim.x) {
     const ConvPosition p = conv_position(i, g.groups * g.out_channels, g.out);
     const int64_t first = p.channel / g.out_channels * g.in_channels;
     GemmCompute<T> sum = bias ? gemm_load(bias + p.channel * g.bias_stride) : 0;
@@ -63,16 +67,19 @@ template <class T> __global__ void conv_kernel(ConvArgs g, int64_t n) {
       }
     }
     T* y = reinterpret_cast<T*>(g.y.data);
-    y[conv_offset(g.y, p.image, p.channel, p.at[0], p.at[1], p.at[2])] = gemm_finish<T>(sum, g.activation);
+    y[conv_offset(g.y, p.image, p.channel, p.at[0], p.at[1], p.at[2])] =
+        gemm_finish<T>(sum, g.activation);
   }
 }
 
 template <class T> __global__ void conv_data_kernel(ConvArgs g, int64_t n) {
   const T *y = reinterpret_cast<const T*>(g.y.data), *w = reinterpret_cast<const T*>(g.w.data);
   const T* bias = reinterpret_cast<const T*>(g.bias);
-  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += int64_t(gridDim.x) * blockDim.x) {
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+       i += int64_t(gridDim.x) * blockDim.x) {
     const ConvPosition p = conv_position(i, g.groups * g.in_channels, g.in);
-    const int64_t first = p.channel / g.in_channels * g.out_channels, inner = p.channel % g.in_channels;
+    const int64_t first = p.channel / g.in_channels * g.out_channels,
+                  inner = p.channel % g.in_channels;
     GemmCompute<T> sum = bias ? gemm_load(bias + p.channel * g.bias_stride) : 0;
     for (int64_t o = first; o < first + g.out_channels; ++o) {
       for (int64_t td = 0; td < g.kernel[0]; ++td) {
@@ -91,7 +98,8 @@ template <class T> __global__ void conv_data_kernel(ConvArgs g, int64_t n) {
       }
     }
     T* x = reinterpret_cast<T*>(g.x.data);
-    x[conv_offset(g.x, p.image, p.channel, p.at[0], p.at[1], p.at[2])] = gemm_finish<T>(sum, g.activation);
+    x[conv_offset(g.x, p.image, p.channel, p.at[0], p.at[1], p.at[2])] =
+        gemm_finish<T>(sum, g.activation);
   }
 }
 
@@ -130,23 +138,28 @@ template <class T> __global__ void conv_weight_kernel(ConvArgs g, int64_t n) {
   }
 }
 
-inline unsigned conv_blocks(int64_t blocks) { return unsigned(blocks < (1 << 20) ? blocks : 1 << 20); }
+inline unsigned conv_blocks(int64_t blocks) {
+  return unsigned(blocks < (1 << 20) ? blocks : 1 << 20);
+}
 
 template <class T> void conv_entry(void* stream, const void* p) {
   const ConvArgs& g = *static_cast<const ConvArgs*>(p);
   const int64_t n = g.images * g.groups * g.out_channels * g.out[0] * g.out[1] * g.out[2];
-  FLAM_LAUNCH((conv_kernel<T>), dim3(conv_blocks((n + kConvBlock - 1) / kConvBlock)), dim3(kConvBlock), 0, stream, g, n);
+  FLAM_LAUNCH((conv_kernel<T>), dim3(conv_blocks((n + kConvBlock - 1) / kConvBlock)),
+              dim3(kConvBlock), 0, stream, g, n);
 }
 
 template <class T> void conv_data_entry(void* stream, const void* p) {
   const ConvArgs& g = *static_cast<const ConvArgs*>(p);
   const int64_t n = g.images * g.groups * g.in_channels * g.in[0] * g.in[1] * g.in[2];
-  FLAM_LAUNCH((conv_data_kernel<T>), dim3(conv_blocks((n + kConvBlock - 1) / kConvBlock)), dim3(kConvBlock), 0, stream, g, n);
+  FLAM_LAUNCH((conv_data_kernel<T>), dim3(conv_blocks((n + kConvBlock - 1) / kConvBlock)),
+              dim3(kConvBlock), 0, stream, g, n);
 }
 
 template <class T> void conv_weight_entry(void* stream, const void* p) {
   const ConvArgs& g = *static_cast<const ConvArgs*>(p);
-  const int64_t n = g.groups * g.out_channels * g.in_channels * g.kernel[0] * g.kernel[1] * g.kernel[2];
+  const int64_t n =
+      g.groups * g.out_channels * g.in_channels * g.kernel[0] * g.kernel[1] * g.kernel[2];
   FLAM_LAUNCH((conv_weight_kernel<T>), dim3(conv_blocks(n)), dim3(kConvBlock), 0, stream, g, n);
 }
 

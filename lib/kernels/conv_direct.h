@@ -1,5 +1,5 @@
-// The patch products of forward and gradient by the data as data, and the depthwise case, where a product has one
-// channel to sum over: row by row, tap by tap, without packing.
+// The patch products of forward and gradient by the data as data, and the depthwise case, where a
+// product has one channel to sum over: row by row, tap by tap, without packing.
 #pragma once
 #include "kernels/conv_taps.h"
 
@@ -21,7 +21,10 @@ template <class T> struct TapProduct {
 
   TapSource<T> source() const { return {x, x_channel, {dim[0], dim[1], dim[2]}}; }
   WeightSource<T> weight(int64_t group) const {
-    return {w + group * w_group, w_row, w_channel, {w_tap[0], w_tap[1], w_tap[2]},
+    return {w + group * w_group,
+            w_row,
+            w_channel,
+            {w_tap[0], w_tap[1], w_tap[2]},
             {dim[0].taps, dim[1].taps, dim[2].taps}};
   }
 };
@@ -48,7 +51,8 @@ FLAM_FN void add_scaled(C* sums, C scale, const T* from, int64_t step, int64_t n
 
 // One row of positions of one output channel.
 template <class T>
-void direct_row(const TapProduct<T>& g, const T* x, const T* w, int64_t d, int64_t h, GemmCompute<T>* sums) {
+void direct_row(const TapProduct<T>& g, const T* x, const T* w, int64_t d, int64_t h,
+                GemmCompute<T>* sums) {
   const TapDim &dd = g.dim[0], &dh = g.dim[1], &dw = g.dim[2];
   for (int64_t td = 0; td < dd.taps; ++td) {
     const int64_t at_d = d * dd.step + dd.first + td * dd.delta;
@@ -61,7 +65,8 @@ void direct_row(const TapProduct<T>& g, const T* x, const T* w, int64_t d, int64
         if (in.low >= in.high) continue;
         const int64_t at_w = in.low * dw.step + dw.first + tw * dw.delta;
         const T* from = x + at_d * dd.stride + at_h * dh.stride + at_w * dw.stride;
-        const GemmCompute<T> scale = gemm_load(w + td * g.w_tap[0] + th * g.w_tap[1] + tw * g.w_tap[2]);
+        const GemmCompute<T> scale =
+            gemm_load(w + td * g.w_tap[0] + th * g.w_tap[1] + tw * g.w_tap[2]);
         add_scaled(sums + in.low, scale, from, dw.step * dw.stride, in.high - in.low);
       }
     }
@@ -87,7 +92,8 @@ template <class T> void direct_taps(const TapProduct<T>& g) {
         for (int64_t j = 0; j < width; ++j) sums[j] = start;
         direct_row(g, x, w, d, h, sums);
         T* to = out + d * g.out_step[0] + h * g.out_step[1];
-        for (int64_t j = 0; j < width; ++j) to[j * g.out_step[2]] = gemm_finish<T>(sums[j], g.activation);
+        for (int64_t j = 0; j < width; ++j)
+          to[j * g.out_step[2]] = gemm_finish<T>(sums[j], g.activation);
       }
     }
   });
@@ -95,8 +101,8 @@ template <class T> void direct_taps(const TapProduct<T>& g) {
 
 // sum over j of a[j * a_step] * b[j * b_step], into the lanes of acc.
 template <class T>
-FLAM_FN void add_dot(Vector<GemmCompute<T>>& acc, const T* a, int64_t a_step, const T* b, int64_t b_step,
-                     int64_t n) {
+FLAM_FN void add_dot(Vector<GemmCompute<T>>& acc, const T* a, int64_t a_step, const T* b,
+                     int64_t b_step, int64_t n) {
   using C = GemmCompute<T>;
   for (int64_t j = 0; j < n; j += kLanes<C>) {
     const int part = n - j < kLanes<C> ? int(n - j) : kLanes<C>;
@@ -112,7 +118,8 @@ FLAM_FN void add_dot(Vector<GemmCompute<T>>& acc, const T* a, int64_t a_step, co
 
 // One element of a depthwise weight's gradient: dy's rows times x's, over all images.
 template <class T>
-GemmCompute<T> direct_weight_sum(const ConvArgs& g, const T* x, const T* dy, const int64_t (&tap)[kConvDims]) {
+GemmCompute<T> direct_weight_sum(const ConvArgs& g, const T* x, const T* dy,
+                                 const int64_t (&tap)[kConvDims]) {
   using C = GemmCompute<T>;
   Vector<C> acc{};
   const TapDim dw{g.in[2], 0, g.stride[2], g.out[2], g.kernel[2], -g.padding[2], g.dilation[2]};
@@ -125,8 +132,10 @@ GemmCompute<T> direct_weight_sum(const ConvArgs& g, const T* x, const T* dy, con
       for (int64_t h = 0; h < g.out[1]; ++h) {
         const int64_t at_h = h * g.stride[1] - g.padding[1] + tap[1] * g.dilation[1];
         if (uint64_t(at_h) >= uint64_t(g.in[1])) continue;
-        const T* a = dy + image * g.y.outer + d * g.y.space[0] + h * g.y.space[1] + in.low * g.y.space[2];
-        const T* b = x + image * g.x.outer + at_d * g.x.space[0] + at_h * g.x.space[1] + at_w * g.x.space[2];
+        const T* a =
+            dy + image * g.y.outer + d * g.y.space[0] + h * g.y.space[1] + in.low * g.y.space[2];
+        const T* b =
+            x + image * g.x.outer + at_d * g.x.space[0] + at_h * g.x.space[1] + at_w * g.x.space[2];
         add_dot<T>(acc, a, g.y.space[2], b, g.x.space[2] * g.stride[2], in.high - in.low);
       }
     }

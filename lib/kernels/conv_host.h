@@ -1,6 +1,7 @@
-// Convolutions of the host. Forward and the gradient by the data are one thing, a TapProduct: the weight times the
-// patches of each image. A gradient over strided positions falls apart into one TapProduct for each residue
-// of the stride, so that no zero is multiplied. The gradient by the weight is one product over all images.
+// Convolutions of the host. Forward and the gradient by the data are one thing, a TapProduct: the
+// weight times the patches of each image. A gradient over strided positions falls apart into one
+// TapProduct for each residue of the stride, so that no zero is multiplied. The gradient by the
+// weight is one product over all images.
 #pragma once
 #include <numeric>
 
@@ -10,8 +11,8 @@ namespace flambeau::FLAM_TARGET {
 
 // sums [rows, columns] into out, where a column's index runs over `size`.
 template <class T>
-void scatter_rows(const GemmCompute<T>* sums, int64_t rows, const int64_t (&size)[4], T* out, int64_t out_row,
-                  const int64_t (&stride)[4], Activation activation) {
+void scatter_rows(const GemmCompute<T>* sums, int64_t rows, const int64_t (&size)[4], T* out,
+                  int64_t out_row, const int64_t (&stride)[4], Activation activation) {
   const int64_t columns = size[0] * size[1] * size[2] * size[3];
   parallel_for(rows, 1 + 16384 / (columns + 1), [&](int64_t row, int64_t end) {
     for (; row < end; ++row) {
@@ -21,7 +22,8 @@ void scatter_rows(const GemmCompute<T>* sums, int64_t rows, const int64_t (&size
         for (int64_t b = 0; b < size[1]; ++b) {
           for (int64_t c = 0; c < size[2]; ++c, from += size[3]) {
             T* line = to + a * stride[0] + b * stride[1] + c * stride[2];
-            for (int64_t d = 0; d < size[3]; ++d) line[d * stride[3]] = gemm_finish<T>(from[d], activation);
+            for (int64_t d = 0; d < size[3]; ++d)
+              line[d * stride[3]] = gemm_finish<T>(from[d], activation);
           }
         }
       }
@@ -41,7 +43,10 @@ template <class T> class TapProductRun {
  public:
   using C = GemmCompute<T>;
   explicit TapProductRun(const TapProduct<T>& g)
-      : g_(g), source_(g.source()), k_(g.channels * source_.taps()), positions_(source_.positions()),
+      : g_(g),
+        source_(g.source()),
+        k_(g.channels * source_.taps()),
+        positions_(source_.positions()),
         packed_(size_t(g.groups * g.rows * k_) * sizeof(C)) {}
 
   void run() {
@@ -68,7 +73,8 @@ template <class T> class TapProductRun {
         return multiply(image, group, {out, g_.out_channel, bias, g_.bias_stride, true, relu});
       }
     }
-    const Scratch sums(size_t(g_.rows * positions_) * sizeof(C)), converted(size_t(g_.rows) * sizeof(C));
+    const Scratch sums(size_t(g_.rows * positions_) * sizeof(C)),
+        converted(size_t(g_.rows) * sizeof(C));
     C* start = bias ? converted.as<C>() : nullptr;
     for (int64_t i = 0; bias && i < g_.rows; ++i) start[i] = gemm_load(bias + i * g_.bias_stride);
     multiply(image, group, {sums.as<C>(), positions_, start, 1, true, false});
@@ -82,10 +88,13 @@ template <class T> class TapProductRun {
     const C* packed = packed_.template as<C>() + group * g_.rows * k_;
     if (taps.is_matrix()) {
       const MatrixSource<T> matrix{taps.data, 1, taps.channel};
-      BlockedProduct<WeightSource<T>, MatrixSource<T>>(g_.rows, positions_, k_, weight, matrix, target, packed)
+      BlockedProduct<WeightSource<T>, MatrixSource<T>>(g_.rows, positions_, k_, weight, matrix,
+                                                       target, packed)
           .run();
     } else {
-      BlockedProduct<WeightSource<T>, TapSource<T>>(g_.rows, positions_, k_, weight, taps, target, packed).run();
+      BlockedProduct<WeightSource<T>, TapSource<T>>(g_.rows, positions_, k_, weight, taps, target,
+                                                    packed)
+          .run();
     }
   }
 
@@ -122,7 +131,8 @@ template <class T> void conv_entry(void*, const void* p) {
   g.bias_stride = a.bias_stride;
   g.activation = a.activation;
   for (int d = 0; d < kConvDims; ++d) {
-    g.dim[d] = {a.in[d], a.x.space[d], a.stride[d], a.out[d], a.kernel[d], -a.padding[d], a.dilation[d]};
+    g.dim[d] = {a.in[d],     a.x.space[d],  a.stride[d],  a.out[d],
+                a.kernel[d], -a.padding[d], a.dilation[d]};
     g.w_tap[d] = a.w.space[d];
     g.out_step[d] = a.y.space[d];
   }
@@ -180,10 +190,12 @@ template <class T> void conv_weight_entry(void*, const void* p) {
   const int64_t size[4] = {a.in_channels, a.kernel[0], a.kernel[1], a.kernel[2]};
   const int64_t stride[4] = {a.w.inner, a.w.space[0], a.w.space[1], a.w.space[2]};
   if (a.in_channels == 1 && a.out_channels <= 2) return direct_weight<T>(a);
-  TapSource<T> dy{reinterpret_cast<const T*>(a.y.data), a.y.inner, {}}, x{reinterpret_cast<const T*>(a.x.data), a.x.inner, {}};
+  TapSource<T> dy{reinterpret_cast<const T*>(a.y.data), a.y.inner, {}},
+      x{reinterpret_cast<const T*>(a.x.data), a.x.inner, {}};
   for (int d = 0; d < kConvDims; ++d) {
     dy.dim[d] = {a.out[d], a.y.space[d], 1, a.out[d], 1, 0, 0};
-    x.dim[d] = {a.in[d], a.x.space[d], a.stride[d], a.out[d], a.kernel[d], -a.padding[d], a.dilation[d]};
+    x.dim[d] = {a.in[d],     a.x.space[d],  a.stride[d],  a.out[d],
+                a.kernel[d], -a.padding[d], a.dilation[d]};
   }
   const int64_t columns = size[0] * size[1] * size[2] * size[3], k = a.images * dy.positions();
   const bool straight = std::is_same_v<T, C> && dense_space(size, stride);
@@ -193,10 +205,17 @@ template <class T> void conv_weight_entry(void*, const void* p) {
     rows.taps.data += group * a.out_channels * a.y.inner;
     patches.taps.data += group * a.in_channels * a.x.inner;
     T* out = reinterpret_cast<T*>(a.w.data) + group * a.out_channels * a.w.outer;
-    const Target<C> target{straight ? reinterpret_cast<C*>(out) : sums.as<C>(), straight ? a.w.outer : columns,
-                           nullptr, 0, false, false};
-    BlockedProduct<PatchSource<T>, PatchSource<T>>(a.out_channels, columns, k, rows, patches, target).run();
-    if (!straight) scatter_rows<T>(sums.as<C>(), a.out_channels, size, out, a.w.outer, stride, Activation::none);
+    const Target<C> target{straight ? reinterpret_cast<C*>(out) : sums.as<C>(),
+                           straight ? a.w.outer : columns,
+                           nullptr,
+                           0,
+                           false,
+                           false};
+    BlockedProduct<PatchSource<T>, PatchSource<T>>(a.out_channels, columns, k, rows, patches,
+                                                   target)
+        .run();
+    if (!straight)
+      scatter_rows<T>(sums.as<C>(), a.out_channels, size, out, a.w.outer, stride, Activation::none);
   }
 }
 

@@ -1,6 +1,7 @@
-// Operands of an implicit matrix product: the patches that a kernel meets, packed strip by strip from the image itself.
-// A tap is one element of the kernel; in every dimension the taps reach first + tap * delta from a position's
-// origin, position * step. Forward and gradient by the data differ in these numbers only.
+// Operands of an implicit matrix product: the patches that a kernel meets, packed strip by strip
+// from the image itself. A tap is one element of the kernel; in every dimension the taps reach
+// first + tap * delta from a position's origin, position * step. Forward and gradient by the data
+// differ in these numbers only.
 #pragma once
 #include "kernels/conv.h"
 #include "kernels/gemm_block.h"
@@ -14,7 +15,8 @@ struct TapDim {
 };
 
 // Lanes [low, high) of the vector at p, zero elsewhere; memory outside is not touched.
-template <class T> FLAM_FN Vector<GemmCompute<T>> load_window(const T* p, int64_t low, int64_t high) {
+template <class T>
+FLAM_FN Vector<GemmCompute<T>> load_window(const T* p, int64_t low, int64_t high) {
   using C = GemmCompute<T>;
   constexpr int lanes = kLanes<C>;
   if (low == 0 && high == lanes) return load_as(p);
@@ -48,7 +50,8 @@ template <class T> struct TapSource {
     int64_t expected = 1;
     for (int d = kConvDims; d-- > 0; expected *= dim[d].size) {
       const TapDim& t = dim[d];
-      if (t.taps != 1 || t.first != 0 || t.count != t.size || (t.step != 1 && t.size != 1)) return false;
+      if (t.taps != 1 || t.first != 0 || t.count != t.size || (t.step != 1 && t.size != 1))
+        return false;
       if (t.size != 1 && t.stride != expected) return false;
     }
     return true;
@@ -66,15 +69,20 @@ template <class T> struct TapSource {
       const int64_t w = (first + i) % dim[2].count, row = (first + i) / dim[2].count;
       const int64_t left = std::min<int64_t>(dim[2].count - w, width - i);
       const int count = int(std::min<int64_t>(left, kLanes<C>));
-      pieces[n] = {i, count, {row / dim[1].count * dim[0].step, row % dim[1].count * dim[1].step, w * dim[2].step}};
+      pieces[n] = {
+          i,
+          count,
+          {row / dim[1].count * dim[0].step, row % dim[1].count * dim[1].step, w * dim[2].step}};
       i += count;
     }
     return n;
   }
 
-  FLAM_FN Vector<C> read(const T* image, const Piece& piece, const int64_t (&reach)[kConvDims]) const {
+  FLAM_FN Vector<C> read(const T* image, const Piece& piece,
+                         const int64_t (&reach)[kConvDims]) const {
     const int64_t d = piece.origin[0] + reach[0], h = piece.origin[1] + reach[1];
-    if (uint64_t(d) >= uint64_t(dim[0].size) || uint64_t(h) >= uint64_t(dim[1].size)) return Vector<C>{};
+    if (uint64_t(d) >= uint64_t(dim[0].size) || uint64_t(h) >= uint64_t(dim[1].size))
+      return Vector<C>{};
     const T* row = image + d * dim[0].stride + h * dim[1].stride;
     const int64_t w = piece.origin[2] + reach[2], size = dim[2].size;
     if (dim[2].step == 1 && dim[2].stride == 1) {
@@ -90,7 +98,8 @@ template <class T> struct TapSource {
   }
 
   // Rows p .. p + k of the matrix, columns first .. first + width; at most kDepth columns.
-  void pack(C* to, int64_t pitch, int64_t first, int width, int padded, int64_t p, int64_t k) const {
+  void pack(C* to, int64_t pitch, int64_t first, int width, int padded, int64_t p,
+            int64_t k) const {
     if (k == 0) return;
     Piece pieces[kDepth];
     const int n = cut(pieces, first, width);
@@ -100,7 +109,8 @@ template <class T> struct TapSource {
     for (int64_t row = 0; row < k; ++row, to += pitch) {
       int64_t reach[kConvDims];
       for (int d = 0; d < kConvDims; ++d) reach[d] = dim[d].first + tap[d] * dim[d].delta;
-      for (int i = 0; i < n; ++i) store_part<C>(to + pieces[i].at, read(image, pieces[i], reach), pieces[i].count);
+      for (int i = 0; i < n; ++i)
+        store_part<C>(to + pieces[i].at, read(image, pieces[i], reach), pieces[i].count);
       for (int i = width; i < padded; ++i) to[i] = C(0);
       int d = kConvDims - 1;
       while (d >= 0 && ++tap[d] == dim[d].taps) tap[d--] = 0;
@@ -109,8 +119,8 @@ template <class T> struct TapSource {
   }
 };
 
-// The transpose over a batch, [images * positions, channels * taps], for the gradient by the weight; with one tap
-// it is the image itself.
+// The transpose over a batch, [images * positions, channels * taps], for the gradient by the
+// weight; with one tap it is the image itself.
 template <class T> struct PatchSource {
   using C = GemmCompute<T>;
   TapSource<T> taps;
@@ -119,7 +129,8 @@ template <class T> struct PatchSource {
 
   const C* in_place() const { return nullptr; }
 
-  void pack(C* to, int64_t pitch, int64_t first, int width, int padded, int64_t p, int64_t k) const {
+  void pack(C* to, int64_t pitch, int64_t first, int width, int padded, int64_t p,
+            int64_t k) const {
     alignas(64) C rows[kDepth * kMicroColumns<C>];
     const int64_t positions = taps.positions();
     while (k > 0) {
@@ -135,7 +146,8 @@ template <class T> struct PatchSource {
   }
 };
 
-// The weight as [rows, channels * taps] for a subset of the taps: tap t of a dimension is first + t * delta.
+// The weight as [rows, channels * taps] for a subset of the taps: tap t of a dimension is first + t
+// * delta.
 template <class T> struct WeightSource {
   using C = GemmCompute<T>;
   const T* data;  // of the first tap
@@ -144,7 +156,8 @@ template <class T> struct WeightSource {
 
   const C* in_place() const { return nullptr; }
 
-  void pack(C* to, int64_t pitch, int64_t first, int width, int padded, int64_t p, int64_t k) const {
+  void pack(C* to, int64_t pitch, int64_t first, int width, int padded, int64_t p,
+            int64_t k) const {
     const bool dense = tap[2] == 1 && tap[1] == taps[2] && tap[0] == taps[1] * tap[1] &&
                        channel == taps[0] * tap[0];
     if (dense) return pack_strip<T>(to, pitch, {data + first * row + p, row, 1}, k, width, padded);

@@ -3,6 +3,9 @@
 
 #include "base/error.h"
 #include "kernels/access.h"
+#if defined(FLAM_HAVE_CUDA)
+#include "device/cuda/blas.h"
+#endif
 
 namespace flambeau {
 
@@ -119,8 +122,37 @@ void fold_rows(GemmArgs& g) {
   }
 }
 
+#if defined(FLAM_HAVE_CUDA)
+// By cuBLASLt, where it takes the operands as they lie.
+bool launch_blas(const GemmArgs& g, const Tensor& out) {
+  if (kernel_column(out.device()) != KernelColumn::cuda || g.batch_ndim > 1) return false;
+  auto operand = [&](const GemmOperand& o) {
+    return cuda::BlasMatmul::Operand{o.data, o.row, o.col, g.batch_ndim ? o.batch[0] : 0};
+  };
+  const bool relu = g.activation == Activation::relu;
+  const cuda::BlasMatmul problem{out.dtype(),
+                                 g.m,
+                                 g.n,
+                                 g.k,
+                                 g.batches,
+                                 operand(g.out),
+                                 operand(g.a),
+                                 operand(g.b),
+                                 g.c.data ? operand(g.c) : cuda::BlasMatmul::Operand{},
+                                 g.alpha,
+                                 g.c.data ? g.beta : 0,
+                                 relu};
+  if (!cuda::blas_takes(problem)) return false;
+  cuda::blas_matmul(current_stream(out.device()), problem);
+  return true;
+}
+#endif
+
 void launch_gemm(const char* op, KernelFn fn, const GemmArgs& g, Tensors4 t) {
   if (t[0]->device().is_cpu()) return fn(nullptr, &g);
+#if defined(FLAM_HAVE_CUDA)
+  if (launch_blas(g, *t[0])) return;
+#endif
   launch_kernel(op, fn, t[0]->device(), g,
                 {writes(*t[0]), reads(*t[1]), reads(*t[2]), t[3] ? reads(*t[3]) : Access{}});
 }

@@ -69,7 +69,15 @@ template <class A, class B> class BlockedProduct {
   using C = typename A::C;
   BlockedProduct(int64_t m, int64_t n, int64_t k, const A& a, const B& b, const Target<C>& target,
                  const C* packed_a = nullptr)
-      : m_(m), n_(n), k_(k), a_(a), b_(b), target_(target), plan_(packed_a ? BlockPlan{true, plan_blocks(m, n, k, a, b).b} : plan_blocks(m, n, k, a, b)), packed_a_(packed_a) {}
+      : m_(m),
+        n_(n),
+        k_(k),
+        a_(a),
+        b_(b),
+        target_(target),
+        plan_(packed_a ? BlockPlan{true, plan_blocks(m, n, k, a, b).b}
+                       : plan_blocks(m, n, k, a, b)),
+        packed_a_(packed_a) {}
 
   void run() {
     const int64_t depth = std::min(k_, kDepth);
@@ -177,7 +185,8 @@ template <class A> void pack_whole(typename A::C* to, const A& a, int64_t m, int
   const int64_t strips = (m + kMicroRows - 1) / kMicroRows, slabs = (k + kDepth - 1) / kDepth;
   parallel_for(strips * slabs, 16, [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
-      const int64_t p = i / strips * kDepth, depth = std::min(kDepth, k - p), row = i % strips * kMicroRows;
+      const int64_t p = i / strips * kDepth, depth = std::min(kDepth, k - p),
+                    row = i % strips * kMicroRows;
       const int width = int(std::min<int64_t>(kMicroRows, m - row));
       a.pack(to + m * p + row * depth, width, row, width, width, p, depth);
     }

@@ -1,5 +1,6 @@
-// Convolutions against plain loops in float64: one to three dimensions, strides, padding, dilation, groups, depthwise,
-// channels-last operands, half types, both gradients, and the same bits for every number of threads.
+// Convolutions against plain loops in float64: one to three dimensions, strides, padding, dilation,
+// groups, depthwise, channels-last operands, half types, both gradients, and the same bits for
+// every number of threads.
 #include "kernels/conv.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "tests/kernels/emulated.h"
 #include "tests/kernels/tensors.h"
 
 namespace flambeau {
@@ -78,7 +80,8 @@ struct Sums {
 };
 
 // Calls f(y index, x index, w index) for every product of the convolution.
-template <class F> void for_products(const Case& c, const Dims& x, const Dims& w, const Dims& y, F f) {
+template <class F>
+void for_products(const Case& c, const Dims& x, const Dims& w, const Dims& y, F f) {
   int64_t outs = 1, taps = 1, ins = 1;
   for (size_t d = 2; d < x.size(); ++d) outs *= y[d], taps *= w[d], ins *= x[d];
   const int64_t oc = w[0] / c.groups, ic = w[1];
@@ -91,14 +94,17 @@ template <class F> void for_products(const Case& c, const Dims& x, const Dims& w
             bool inside = true;
             for (size_t d = x.size(); d-- > 2;) {
               const size_t s = d - 2;
-              const int64_t pos = p_rest % y[d] * c.stride[s] - c.padding[s] + t_rest % w[d] * c.dilation[s];
+              const int64_t pos =
+                  p_rest % y[d] * c.stride[s] - c.padding[s] + t_rest % w[d] * c.dilation[s];
               inside &= pos >= 0 && pos < x[d];
               at += pos * step;
               step *= x[d];
               p_rest /= y[d];
               t_rest /= w[d];
             }
-            if (inside) f((n * w[0] + o) * outs + p, (n * x[1] + o / oc * ic + i) * ins + at, (o * ic + i) * taps + t);
+            if (inside)
+              f((n * w[0] + o) * outs + p, (n * x[1] + o / oc * ic + i) * ins + at,
+                (o * ic + i) * taps + t);
           }
         }
       }
@@ -112,8 +118,10 @@ void expect_near(const Tensor& got, const Sums& sums, double terms) {
   const double unit = got.dtype() == Dtype::f16 ? 0x1p-11 : got.dtype() == Dtype::bf16 ? 0x1p-8 : 0;
   ASSERT_EQ(values.size(), sums.value.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    const double bound = 4 * std::sqrt(terms) * u * sums.magnitude[i] + unit * std::abs(sums.value[i]) + 0x1p-25 * (unit > 0);
-    ASSERT_LE(std::abs(values[i] - sums.value[i]), bound) << "at " << i << " of " << to_string(got.sizes());
+    const double bound = 4 * std::sqrt(terms) * u * sums.magnitude[i] +
+                         unit * std::abs(sums.value[i]) + 0x1p-25 * (unit > 0);
+    ASSERT_LE(std::abs(values[i] - sums.value[i]), bound)
+        << "at " << i << " of " << to_string(got.sizes());
   }
 }
 
@@ -136,8 +144,11 @@ Problem problem_of(const Case& c, Dtype dtype, bool last) {
 void check_case(const Case& c, Dtype dtype, bool last) {
   const Problem s = problem_of(c, dtype, last);
   const Dims x_sizes(s.x.sizes()), w_sizes(s.w.sizes());
-  const std::vector<double> x = doubles_of(s.x), w = doubles_of(s.w), dy = doubles_of(s.dy), bias = doubles_of(s.bias);
-  auto sums_of = [](const Tensor& t) { return Sums{std::vector<double>(size_t(t.numel())), std::vector<double>(size_t(t.numel()))}; };
+  const std::vector<double> x = doubles_of(s.x), w = doubles_of(s.w), dy = doubles_of(s.dy),
+                            bias = doubles_of(s.bias);
+  auto sums_of = [](const Tensor& t) {
+    return Sums{std::vector<double>(size_t(t.numel())), std::vector<double>(size_t(t.numel()))};
+  };
   auto add = [](Sums& to, int64_t at, double v) {
     to.value[size_t(at)] += v;
     to.magnitude[size_t(at)] += std::abs(v);
@@ -161,12 +172,22 @@ void check_case(const Case& c, Dtype dtype, bool last) {
 
 TEST(Conv, ForwardAndGradients) {
   for (const Case& c : kCases) {
-    for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16}) check_case(c, dtype, false);
+    for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::f16, Dtype::bf16})
+      check_case(c, dtype, false);
   }
 }
 
 TEST(Conv, ChannelsLastOperands) {
   for (const Case& c : kCases) check_case(c, Dtype::f32, true);
+}
+
+TEST(Conv, EmulatedCuda) {
+  FLAM_EMULATED(forward, kConv);
+  const Emulated data(kConvBackwardData), weight(kConvBackwardWeight);
+  for (const Case& c : kCases) {
+    if (c.channels * c.outputs < 100) check_case(c, Dtype::f32, false);
+  }
+  check_case(kCases[1], Dtype::bf16, true);
 }
 
 TEST(Conv, ReluIsTheLastStep) {
@@ -184,7 +205,8 @@ TEST(Conv, TransposedConvolutionTakesABias) {
   const Case& c = kCases[1];
   const Problem s = problem_of(c, Dtype::f32, false);
   const Tensor bias = image(Dims{c.channels}, Dtype::f32, false, 8);
-  const Tensor without = empty(s.x.sizes(), Dtype::f32, kCpu), with = empty(s.x.sizes(), Dtype::f32, kCpu);
+  const Tensor without = empty(s.x.sizes(), Dtype::f32, kCpu),
+               with = empty(s.x.sizes(), Dtype::f32, kCpu);
   run_conv_backward_data("conv_transpose", without, s.dy, s.w, {}, params_of(c));
   run_conv_backward_data("conv_transpose", with, s.dy, s.w, bias, params_of(c));
   const int64_t space = c.in[0] * c.in[1];
@@ -204,7 +226,8 @@ TEST(Conv, SameBitsForEveryNumberOfThreads) {
     std::vector<float> first[3];
     for (int threads : {1, 2, 5}) {
       set_num_threads(threads);
-      const Tensor y = empty(s.y_sizes, Dtype::f32, kCpu), dx = empty(s.x.sizes(), Dtype::f32, kCpu);
+      const Tensor y = empty(s.y_sizes, Dtype::f32, kCpu),
+                   dx = empty(s.x.sizes(), Dtype::f32, kCpu);
       const Tensor dw = empty(s.w.sizes(), Dtype::f32, kCpu);
       run_conv("conv", y, s.x, s.w, s.bias, params_of(c));
       run_conv_backward_data("conv", dx, s.dy, s.w, {}, params_of(c));
@@ -220,9 +243,11 @@ TEST(Conv, SameBitsForEveryNumberOfThreads) {
 }
 
 TEST(Conv, NoImages) {
-  const Tensor x = empty(Dims{0, 3, 8, 8}, Dtype::f32, kCpu), w = empty(Dims{4, 3, 3, 3}, Dtype::f32, kCpu);
+  const Tensor x = empty(Dims{0, 3, 8, 8}, Dtype::f32, kCpu),
+               w = empty(Dims{4, 3, 3, 3}, Dtype::f32, kCpu);
   const ConvParams params{{1, 1}, {0, 0}, {1, 1}, 1};
-  const Tensor y = empty(conv_sizes("conv", x, w, params), Dtype::f32, kCpu), dw = image(Dims{4, 3, 3, 3}, Dtype::f32, false, 1);
+  const Tensor y = empty(conv_sizes("conv", x, w, params), Dtype::f32, kCpu),
+               dw = image(Dims{4, 3, 3, 3}, Dtype::f32, false, 1);
   run_conv("conv", y, x, w, {}, params);
   run_conv_backward_weight("conv", dw, y, x, params);
   for (float v : values_of<float>(dw)) EXPECT_EQ(v, 0);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "tests/kernels/emulated.h"
 
 namespace flambeau {
 namespace {
@@ -368,6 +369,24 @@ TEST(Gemm, WrongShapesNameTheOperands) {
     EXPECT_NE(std::string(e.what()).find("matmul(f32[2, 3] on cpu, f32[4, 5] on cpu)"),
               std::string::npos);
   }
+}
+
+TEST(Gemm, EmulatedCuda) {
+  FLAM_EMULATED(emulated, kGemm);
+  std::mt19937 random(11);
+  const Tensor bias = matrix({1, 70}, false, Dtype::f32, random);
+  for (const Layout& layout : kLayouts) {
+    for (Dtype dtype : {Dtype::f32, Dtype::f64, Dtype::bf16, Dtype::f16, Dtype::i32, Dtype::u8}) {
+      check_matrix(5, 3, 2, dtype, layout);
+    }
+    check_matrix(66, 70, 35, Dtype::f32, layout, 1);
+    check_matrix(130, 70, 0, Dtype::f32, layout, 0, {nullptr, Activation::relu, 2, -1}, bias);
+  }
+  const Tensor a = matrix({2, 3, 9, 17}, true, Dtype::f32, random),
+               b = matrix({3, 17, 20}, false, Dtype::f32, random);
+  const Tensor out = matrix({2, 3, 9, 20}, false, Dtype::f32, random);
+  run_gemm("test", out, a, b);
+  expect_product(out, a, b, {});
 }
 
 TEST(Gemm, OperandsShareOneDtype) {

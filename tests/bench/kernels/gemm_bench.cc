@@ -1,13 +1,13 @@
 // Speed of matrix products on one thread (or argv[1]): a line "gemm LAYOUT M N K MICROSECONDS
 // GFLOPS" for each size. gemm_bench.py runs it beside NumPy and PyTorch. N/T: operand as stored /
 // transposed in memory.
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "base/thread_pool.h"
 #include "kernels/gemm.h"
+#include "tests/bench/kernels/best_time.h"
 
 using namespace flambeau;
 
@@ -16,26 +16,6 @@ static Tensor matrix(int64_t rows, int64_t cols, bool transposed) {
   Tensor t = empty_strided(sizes, strides, Dtype::f32, kCpu);
   for (int64_t i = 0; i < rows * cols; ++i) t.data_as<float>()[i] = float(i % 17) - 8;
   return t;
-}
-
-// The fastest of several batches of calls, in seconds per call.
-template <class F> static double best_time(F&& call, double seconds) {
-  using Clock = std::chrono::steady_clock;
-  auto time = [&](int64_t calls) {
-    const auto start = Clock::now();
-    for (int64_t i = 0; i < calls; ++i) call();
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
-  call();
-  int64_t calls = 1;
-  while (time(calls) < 0.005) calls *= 2;
-  double best = 1e9;
-  for (double spent = 0; spent < seconds;) {
-    const double t = time(calls);
-    best = std::min(best, t / double(calls));
-    spent += t;
-  }
-  return best;
 }
 
 static void row(const char* layout, int64_t m, int64_t n, int64_t k) {
