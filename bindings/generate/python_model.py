@@ -77,6 +77,9 @@ class Api:
             if p["kind"] == "out":
                 outs.append(made)
                 continue
+            if p["kind"] == "pointer" and made.nullable:  # one number that may be absent
+                made.kind = {"const int64_t *": "int", "const double *": "double", "const flam_bool *": "bool"}.get(
+                    p["type"], "pointer")
             if p.get("default") is not None:
                 made.default = self.default(made, str(p["default"]))
             if keyword.iskeyword(made.name):

@@ -107,6 +107,21 @@ def _strings(values):
     return [ffi.new("char[]", v.encode()) for v in values]
 
 
+_NUMBERS = {int, float, bool}  # classes of plain numbers: a quick test before anything else
+_small = {}
+
+
+def _scalar(value):
+    """A plain number as an operand. The ones that programs keep using are kept (never zero: 0.0 equals -0.0)."""
+    key = value.__class__, value
+    found = _small.get(key)
+    if found is None:
+        found = _number(value)
+        if value and len(_small) < 1024:
+            _small[key] = found
+    return found
+
+
 def _number(value):
     """A Python or NumPy number as a tensor that promotes by its category only."""
     if isinstance(value, bool):

@@ -4,7 +4,7 @@ Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unl
 """
 
 from . import _call, _indexing, _printing
-from ._call import _NULL, _blocking, _fast, _new, _raise, ffi, wrap  # noqa: F401  (wrap: for the other modules)
+from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _scalar, ffi
 from ._gen import api, ops
 from ._types import BY_CODE, NAMES, Size, device_of_code, strided
 from ._types import device as device_type
@@ -450,10 +450,12 @@ class Tensor:
     # ---- operators: the four hottest call C directly; `_operators` adds the rest
 
     def __add__(self, other):
+        if other.__class__ in _NUMBERS:
+            other = _scalar(other)
         try:
             h = _c_add(self._h, other._h, 1)
         except AttributeError:
-            return _METHODS["add"](self, other) if _is_operand(other) else NotImplemented
+            return _METHODS["add"](self, _operand(other)) if _is_operand(other) else NotImplemented
         if not h:
             _raise()
         t = _new(Tensor)
@@ -461,10 +463,12 @@ class Tensor:
         return t
 
     def __sub__(self, other):
+        if other.__class__ in _NUMBERS:
+            other = _scalar(other)
         try:
             h = _c_sub(self._h, other._h, 1)
         except AttributeError:
-            return _METHODS["sub"](self, other) if _is_operand(other) else NotImplemented
+            return _METHODS["sub"](self, _operand(other)) if _is_operand(other) else NotImplemented
         if not h:
             _raise()
         t = _new(Tensor)
@@ -472,10 +476,12 @@ class Tensor:
         return t
 
     def __mul__(self, other):
+        if other.__class__ in _NUMBERS:
+            other = _scalar(other)
         try:
             h = _c_mul(self._h, other._h)
         except AttributeError:
-            return _METHODS["mul"](self, other) if _is_operand(other) else NotImplemented
+            return _METHODS["mul"](self, _operand(other)) if _is_operand(other) else NotImplemented
         if not h:
             _raise()
         t = _new(Tensor)
@@ -500,7 +506,9 @@ def _is_operand(value):
 
 
 def _operand(value):
-    """An array as a tensor; numbers and tensors as they are."""
+    """Numbers and arrays as tensors; tensors as they are."""
+    if value.__class__ in _NUMBERS:
+        return _scalar(value)
     if type(value).__module__ == "numpy" and getattr(value, "shape", ()):
         from ._factory import as_tensor
         return as_tensor(value)
@@ -509,12 +517,11 @@ def _operand(value):
 
 def _binary(name, reflected=False):
     function = _METHODS[name]
-    plain = ops.TORCH.get(name, function)
 
     def operator(self, other):
-        if not _is_operand(other):
+        if other.__class__ not in _NUMBERS and not _is_operand(other):
             return NotImplemented
-        return plain(_operand(other), self) if reflected else function(self, _operand(other))
+        return function(_operand(other), self) if reflected else function(self, _operand(other))
     return operator
 
 

@@ -1,6 +1,7 @@
 """Parameters and buffers: tensors that a Module registers when they are assigned to one of its attributes."""
 
-from .._tensor import Tensor, wrap
+from .._call import _fast, wrap
+from .._tensor import Tensor
 
 
 class Parameter(Tensor):
@@ -14,7 +15,7 @@ class Parameter(Tensor):
             data = empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"cannot make a Parameter of '{type(data).__name__}'; give a tensor")
-        self = wrap(data.detach(), cls)
+        self = wrap(_fast.flam_detach(data._h), cls)
         if requires_grad:
             self.requires_grad_(True)
         return self
@@ -44,7 +45,7 @@ class Buffer(Tensor):
     __slots__ = ("persistent",)
 
     def __new__(cls, data, *, persistent=True):
-        self = wrap(data.detach(), cls)
+        self = wrap(_fast.flam_detach(data._h), cls)
         self.persistent = persistent
         return self
 
