@@ -5653,7 +5653,7 @@ def prod(input, dim=None, keepdim=False, dtype=None):
     - returns: `input`'s shape without the reduced dimensions.
     - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
     """
-    h = _fast.flam_prod(input._h, _NULL if dim is None else dim, keepdim, 0 if dtype is None else dtype._code)
+    h = _fast.flam_prod(input._h, _NULL if dim is None else (dim,), keepdim, 0 if dtype is None else dtype._code)
     if not h:
         return _none()
     return _wrap(h)
@@ -5806,7 +5806,7 @@ def argmax(input, dim=None, keepdim=False):
     - returns: `input`'s shape without the reduced dimensions, int64.
     - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
     """
-    h = _fast.flam_argmax(input._h, _NULL if dim is None else dim, keepdim)
+    h = _fast.flam_argmax(input._h, _NULL if dim is None else (dim,), keepdim)
     if not h:
         return _none()
     return _wrap(h)
@@ -5824,7 +5824,7 @@ def argmax_out(input, dim=None, keepdim=False, out=None):
     - returns: `out`, another handle to the same tensor.
     - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
     """
-    h = _fast.flam_argmax_out(input._h, _NULL if dim is None else dim, keepdim, out._h)
+    h = _fast.flam_argmax_out(input._h, _NULL if dim is None else (dim,), keepdim, out._h)
     if not h:
         return _none()
     return _wrap(h)
@@ -5839,7 +5839,7 @@ def argmin(input, dim=None, keepdim=False):
     - returns: `input`'s shape without the reduced dimensions, int64.
     - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
     """
-    h = _fast.flam_argmin(input._h, _NULL if dim is None else dim, keepdim)
+    h = _fast.flam_argmin(input._h, _NULL if dim is None else (dim,), keepdim)
     if not h:
         return _none()
     return _wrap(h)
@@ -5857,7 +5857,7 @@ def argmin_out(input, dim=None, keepdim=False, out=None):
     - returns: `out`, another handle to the same tensor.
     - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
     """
-    h = _fast.flam_argmin_out(input._h, _NULL if dim is None else dim, keepdim, out._h)
+    h = _fast.flam_argmin_out(input._h, _NULL if dim is None else (dim,), keepdim, out._h)
     if not h:
         return _none()
     return _wrap(h)
