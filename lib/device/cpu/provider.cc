@@ -10,6 +10,7 @@
 #include <new>
 #include <thread>
 
+#include "base/error.h"
 #include "device/cpu/limit.h"
 #include "device/hal.h"
 
@@ -160,8 +161,11 @@ Table make_table() {
 size_t cpu_capacity() {
   static const size_t capacity = [] {
     const char* text = std::getenv("FLAMBEAU_CPU_MEMORY");
-    const std::optional<size_t> limit = text ? parse_bytes(text) : std::nullopt;
-    return limit ? *limit : physical_memory();
+    if (!text) return physical_memory();
+    const std::optional<size_t> limit = parse_bytes(text);
+    check(limit.has_value(), Code::invalid_argument, "FLAMBEAU_CPU_MEMORY is \"", text,
+          "\"; accepted is a size such as \"512MiB\"");
+    return *limit;
   }();
   return capacity;
 }
