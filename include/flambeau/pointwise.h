@@ -220,6 +220,33 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_cosh(
     const flam_tensor *input);
 
+/** Inverse hyperbolic sine, elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsinh Tensor.arcsinh") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_asinh(const flam_tensor *input);
+
+/** Inverse hyperbolic cosine; NaN below 1, elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccosh Tensor.arccosh") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_acosh(const flam_tensor *input);
+
+/** Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctanh Tensor.arctanh") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_atanh(const flam_tensor *input);
+
 /** Hyperbolic tangent elementwise.
  *
  * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
@@ -246,6 +273,15 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.expit") FLAM_
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erf") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_erf(const flam_tensor *input);
+
+/** Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.erfc") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_erfc(const flam_tensor *input);
 
 /** Greatest integer not above each element; integers stay as they are. Its gradient is 0.
  *

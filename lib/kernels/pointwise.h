@@ -14,6 +14,7 @@ inline constinit Kernel kCeil{"ceil"}, kTrunc{"trunc"}, kRound{"round"}, kRoundD
 inline constinit Kernel kFrac{"frac"}, kIsnan{"isnan", Dtype::boolean};
 inline constinit Kernel kIsinf{"isinf", Dtype::boolean}, kIsfinite{"isfinite", Dtype::boolean};
 inline constinit Kernel kLogicalNot{"logical_not", Dtype::boolean}, kBitwiseNot{"bitwise_not"};
+inline constinit Kernel kAsinh{"asinh"}, kAcosh{"acosh"}, kAtanh{"atanh"}, kErfc{"erfc"};
 
 inline constinit Kernel kSigmoidSlope{"sigmoid_backward"}, kTanhSlope{"tanh_backward"};  // (dy, y)
 

@@ -11,8 +11,7 @@ namespace flambeau::ops {
 
 namespace {
 
-template <Name N>
-struct AddBackward {
+template <Name N> struct AddBackward {
   double alpha;
   static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const {
@@ -38,8 +37,7 @@ struct Atan2Backward {
 };
 
 // Of equal elements each gets half.
-template <Name N>
-struct SharedBackward {
+template <Name N> struct SharedBackward {
   Saved a, b;
   bool greatest;
   static constexpr const char* name = N.text;
@@ -52,8 +50,7 @@ struct SharedBackward {
 };
 
 // The whole gradient goes to the element that was taken.
-template <Name N>
-struct TakenBackward {
+template <Name N> struct TakenBackward {
   Saved a, b;
   bool greatest;
   static constexpr const char* name = N.text;
@@ -71,9 +68,8 @@ void check_alpha(const char* op, double alpha, Dtype dtype) {
         alpha);
 }
 
-template <class Backward>
-Tensor chosen(const char* op, const Kernel& k, const Tensor& input, const Tensor& other,
-              bool greatest) {
+template <class Backward> Tensor chosen(const char* op, const Kernel& k, const Tensor& input,
+                                        const Tensor& other, bool greatest) {
   Call c{op, Cast::keep, {input, other}};
   c.promote();
   Backward gradient{c.save(c[0]), c.save(c[1]), greatest};
@@ -107,7 +103,7 @@ Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
 Tensor mul(const Tensor& input, const Tensor& other) {
   Call c{"mul", Cast::keep, {input, other}};
   c.promote();
-  MulBackward gradient{c.save(c[0]), c.save(c[1])};
+  MulBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(0))};
   return c.track(c.map(kMul, {c[0], c[1]}), std::move(gradient));
 }
 

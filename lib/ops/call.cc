@@ -232,8 +232,13 @@ Tensor Call::output(DimsView sizes, Dtype dtype) {
   return flambeau::empty(sizes, dtype, device_);
 }
 
-Saved Call::save(const Tensor& x) const {
-  if (!grad_ || !x.defined()) return {};
+Saved Call::save(const Tensor& x, bool needed) const {
+  if (!grad_ || !needed || !x.defined()) return {};
+  // What an in-place op is about to overwrite is kept as a copy, as torch does.
+  if (into_ && !into_->written && into_->form == Into::inplace && x.storage() == into_->target.storage()) {
+    const Tensor kept = ops::clone(x);
+    return Saved(kept, kept.storage()->version());
+  }
   const bool overwritten = into_ && into_->written && x.storage() == into_->target.storage();
   return Saved(x, overwritten ? version_before_ : x.storage()->version());
 }

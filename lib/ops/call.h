@@ -53,8 +53,10 @@ class Call {
   // For an op that only exists in place: its target, counted as written from here on.
   const Tensor& write_target() { return adopt_target(); }
 
-  // An operand or a result kept for backward; nothing is kept where no gradient is needed.
-  Saved save(const Tensor& x) const;
+  // An operand or a result kept for backward; nothing is kept where no gradient is needed. `needed`: by a gradient
+  // that somebody wants. To be called before the kernel runs: an in-place form overwrites its operand.
+  Saved save(const Tensor& x, bool needed = true) const;
+  bool wants(size_t i) const { return in_[i]->defined() && requires_grad(*in_[i]); }
   Saved save_output(const Tensor& y) const { return grad_ ? Saved::output(y) : Saved(); }
 
   // Records the gradient: `f(dy)` returns one gradient per operand, in order. Gradients are reduced to the

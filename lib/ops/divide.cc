@@ -29,8 +29,7 @@ struct RoundedDivBackward {
   }
 };
 
-template <Name N>
-struct RemainderBackward {
+template <Name N> struct RemainderBackward {
   Saved a, b;
   int32_t rounding;
   static constexpr const char* name = N.text;
@@ -54,18 +53,16 @@ Tensor rounded_quotient(const char* op, const Kernel& k, const Tensor& input, co
   return c.track(c.map(k, {c[0], c[1]}), RoundedDivBackward{});
 }
 
-template <Name N>
-Tensor remainder_of(const char* op, const Kernel& k, const Tensor& input, const Tensor& other,
-                    int32_t rounding) {
+template <Name N> Tensor remainder_of(const char* op, const Kernel& k, const Tensor& input,
+                                      const Tensor& other, int32_t rounding) {
   Call c{op, Cast::keep, {input, other}};
   c.promote();
   check_divisor(op, c[1]);
-  RemainderBackward<N> gradient{c.save(c[0]), c.save(c[1]), rounding};
+  RemainderBackward<N> gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(1)), rounding};
   return c.track(c.map(k, {c[0], c[1]}), std::move(gradient));
 }
 
-// ---- powers
-// ----------------------------------------------------------------------------------------------
+// ---- powers -------------------------------------------------------------------------------------
 
 struct PowNumberBackward {
   Saved x;
@@ -122,7 +119,7 @@ Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode) {
   if (rounding_mode == FLAM_ROUNDING_FLOOR) return rounded_quotient("div", kDivFloor, input, other);
   Call c{"div", Cast::keep, {input, other}};
   float_operands(c);
-  DivBackward gradient{c.save(c[0]), c.save(c[1])};
+  DivBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1])};
   return c.track(c.map(kDiv, {c[0], c[1]}), std::move(gradient));
 }
 

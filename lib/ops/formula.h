@@ -23,6 +23,9 @@ inline void float_operands(Call& c) {
   if (!is_floating(c.promote())) c.convert_all(defaults().dtype);
 }
 
+inline Tensor one_minus(const Tensor& x) { return rsub(x, num(int64_t{1})); }
+inline Tensor one_plus(const Tensor& x) { return add(x, num(int64_t{1})); }
+
 // x where the mask holds, else 0: also where x is not finite.
 inline Tensor keep_where(const Tensor& mask, const Tensor& x) {
   return where(mask, x, num(int64_t{0}));
@@ -31,39 +34,34 @@ inline Tensor drop_where(const Tensor& mask, const Tensor& x) {
   return where(mask, num(int64_t{0}), x);
 }
 
-template <class F>
-Tensor fused(const char* name, const Kernel& k, std::initializer_list<Operand> xs, MapParams params,
-             F&& formula) {
+template <class F> Tensor fused(const char* name, const Kernel& k,
+                                std::initializer_list<Operand> xs, MapParams params, F&& formula) {
   if (modes.grad) return formula();
   Call c{name, Cast::keep, xs};
   return c.map(k, xs, params);
 }
 
 // A string as a template argument: a gradient's name.
-template <size_t N>
-struct Name {
+template <size_t N> struct Name {
   char text[N];
   constexpr Name(const char (&s)[N]) { std::copy(s, s + N, text); }  // NOLINT: implicit by design
 };
 
-template <Name N, class F>
-struct OfInput {
+template <Name N, class F> struct OfInput {
   Saved x;
   [[no_unique_address]] F formula;
   static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const { return {formula(dy, x.get())}; }
 };
 
-template <Name N, class F>
-struct OfResult {
+template <Name N, class F> struct OfResult {
   Saved y;
   [[no_unique_address]] F formula;
   static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const { return {formula(dy, y.get())}; }
 };
 
-template <Name N>
-struct ZeroBackward {
+template <Name N> struct ZeroBackward {
   static constexpr const char* name = N.text;
   Tensors operator()(const Tensor& dy) const { return {wanted(0) ? zeros_as(dy) : Tensor()}; }
 };
@@ -79,10 +77,10 @@ Tensor from_input(const char* op, const Kernel& k, const Tensor& x, F formula,
   return c.track(c.map(k, {c[0]}, params), std::move(gradient));
 }
 
-template <Name N, class F>
-Tensor from_result(const char* op, const Kernel& k, const Tensor& x, F formula,
-                   MapParams params = {}, Domain domain = Domain::floating,
-                   Cast cast = Cast::keep) {
+template <Name N, class F> Tensor from_result(const char* op, const Kernel& k, const Tensor& x,
+                                              F formula, MapParams params = {},
+                                              Domain domain = Domain::floating,
+                                              Cast cast = Cast::keep) {
   Call c{op, cast, {x}};
   if (domain == Domain::floating) float_operands(c);
   Tensor y = c.map(k, {c[0]}, params);

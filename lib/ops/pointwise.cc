@@ -12,9 +12,6 @@ namespace {
 
 using T = const Tensor&;
 
-Tensor one_minus(T x) { return rsub(x, num(int64_t{1})); }
-Tensor one_plus(T x) { return add(x, num(int64_t{1})); }
-
 struct NegBackward {
   static constexpr auto name = "NegBackward0";
   Tensors operator()(const Tensor& dy) const { return {neg(dy)}; }
@@ -26,8 +23,7 @@ void check_not_bool(const Tensor& x, const char* text) {
 
 }  // namespace
 
-// ---- arithmetic
-// ------------------------------------------------------------------------------------------
+// ---- arithmetic ---------------------------------------------------------------------------------
 
 Tensor abs(T input) {
   return from_input<"AbsBackward0">(
@@ -75,8 +71,7 @@ Tensor rsqrt(T input) {
       {}, Domain::floating, Cast::f32);
 }
 
-// ---- exponentials and logarithms
-// -------------------------------------------------------------------------
+// ---- exponentials and logarithms ----------------------------------------------------------------
 
 Tensor exp(T input) {
   return from_result<"ExpBackward0">(
@@ -117,8 +112,7 @@ Tensor log1p(T input) {
       Cast::f32);
 }
 
-// ---- angles
-// ----------------------------------------------------------------------------------------------
+// ---- angles -------------------------------------------------------------------------------------
 
 Tensor sin(T input) {
   return from_input<"SinBackward0">("sin", kSin, input, [](T dy, T x) { return mul(dy, cos(x)); });
@@ -164,8 +158,23 @@ Tensor cosh(T input) {
       Cast::f32);
 }
 
-// ---- curves
-// ----------------------------------------------------------------------------------------------
+Tensor asinh(T input) {
+  return from_input<"AsinhBackward0">(
+      "asinh", kAsinh, input, [](T dy, T x) { return mul(dy, rsqrt(one_plus(mul(x, x)))); });
+}
+
+Tensor acosh(T input) {
+  return from_input<"AcoshBackward0">("acosh", kAcosh, input, [](T dy, T x) {
+    return mul(dy, rsqrt(sub(mul(x, x), num(int64_t{1}))));
+  });
+}
+
+Tensor atanh(T input) {
+  return from_input<"AtanhBackward0">("atanh", kAtanh, input,
+                                      [](T dy, T x) { return div(dy, one_minus(mul(x, x))); });
+}
+
+// ---- curves -------------------------------------------------------------------------------------
 
 Tensor tanh(T input) {
   return from_result<"TanhBackward0">("tanh", kTanh, input, [](T dy, T y) {
@@ -187,8 +196,13 @@ Tensor erf(T input) {
   });
 }
 
-// ---- steps
-// -----------------------------------------------------------------------------------------------
+Tensor erfc(T input) {
+  return from_input<"ErfcBackward0">("erfc", kErfc, input, [](T dy, T x) {
+    return mul(dy, mul(exp(neg(mul(x, x))), num(-M_2_SQRTPI)));
+  });
+}
+
+// ---- steps --------------------------------------------------------------------------------------
 
 Tensor floor(T input) { return step_function<"FloorBackward0">("floor", kFloor, input); }
 Tensor ceil(T input) { return step_function<"CeilBackward0">("ceil", kCeil, input); }
@@ -206,8 +220,7 @@ Tensor frac(T input) {
       "frac", kFrac, input, [](T dy, T) { return dy; }, {}, Domain::any);
 }
 
-// ---- truth
-// -----------------------------------------------------------------------------------------------
+// ---- truth --------------------------------------------------------------------------------------
 
 static Tensor constant_of(const char* op, const Kernel& k, T input) {
   Call c{op, Cast::keep, {input}};

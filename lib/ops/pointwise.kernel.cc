@@ -1,17 +1,15 @@
 // The maths of elementwise functions of one operand.
 #include "kernels/pointwise.h"
 
-#include <cmath>
-
 #include "kernels/map_loop.h"
+#include "kernels/math.h"
 
 namespace flambeau::FLAM_TARGET {
 
 struct Abs {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
-      return std::fabs(x);
+      return fabs(x);
     } else if constexpr (std::is_signed_v<V>) {
       return x < 0 ? V(0 - std::make_unsigned_t<V>(x)) : x;
     } else {
@@ -22,8 +20,7 @@ struct Abs {
 FLAM_MAP(kAbs, Abs, NumberTypes);
 
 struct Neg {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
       return -x;
     } else {
@@ -34,8 +31,7 @@ struct Neg {
 FLAM_MAP(kNeg, Neg, NumberTypes);
 
 struct Sign {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_same_v<V, bool>) {
       return x;
     } else {
@@ -46,186 +42,139 @@ struct Sign {
 FLAM_MAP(kSign, Sign, AllTypes);
 
 struct Exp {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::exp(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return exp(x); }
 };
 FLAM_MAP(kExp, Exp, FloatTypes);
 
 struct Exp2 {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::exp2(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return exp2(x); }
 };
 FLAM_MAP(kExp2, Exp2, FloatTypes);
 
 struct Expm1 {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::expm1(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return expm1(x); }
 };
 FLAM_MAP(kExpm1, Expm1, FloatTypes);
 
 struct Log {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::log(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return log(x); }
 };
 FLAM_MAP(kLog, Log, FloatTypes);
 
 struct Log2 {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::log2(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return log2(x); }
 };
 FLAM_MAP(kLog2, Log2, FloatTypes);
 
 struct Log10 {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::log10(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return log10(x); }
 };
 FLAM_MAP(kLog10, Log10, FloatTypes);
 
 struct Log1p {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::log1p(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return log1p(x); }
 };
 FLAM_MAP(kLog1p, Log1p, FloatTypes);
 
 struct Sqrt {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::sqrt(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return sqrt(x); }
 };
 FLAM_MAP(kSqrt, Sqrt, FloatTypes);
 
 struct Rsqrt {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return V(1) / std::sqrt(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return rsqrt(x); }
 };
 FLAM_MAP(kRsqrt, Rsqrt, FloatTypes);
 
 struct Reciprocal {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return V(1) / x;
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return V(1) / x; }
 };
 FLAM_MAP(kReciprocal, Reciprocal, FloatTypes);
 
 struct Sin {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::sin(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return sin(x); }
 };
 FLAM_MAP(kSin, Sin, FloatTypes);
 
 struct Cos {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::cos(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return cos(x); }
 };
 FLAM_MAP(kCos, Cos, FloatTypes);
 
 struct Tan {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::tan(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return tan(x); }
 };
 FLAM_MAP(kTan, Tan, FloatTypes);
 
 struct Asin {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::asin(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return asin(x); }
 };
 FLAM_MAP(kAsin, Asin, FloatTypes);
 
 struct Acos {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::acos(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return acos(x); }
 };
 FLAM_MAP(kAcos, Acos, FloatTypes);
 
 struct Atan {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::atan(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return atan(x); }
 };
 FLAM_MAP(kAtan, Atan, FloatTypes);
 
 struct Sinh {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::sinh(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return sinh(x); }
 };
 FLAM_MAP(kSinh, Sinh, FloatTypes);
 
 struct Cosh {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::cosh(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return cosh(x); }
 };
 FLAM_MAP(kCosh, Cosh, FloatTypes);
 
+struct Asinh {
+  template <class V> FLAM_FN V operator()(V x) const { return asinh(x); }
+};
+FLAM_MAP(kAsinh, Asinh, FloatTypes);
+
+struct Acosh {
+  template <class V> FLAM_FN V operator()(V x) const { return acosh(x); }
+};
+FLAM_MAP(kAcosh, Acosh, FloatTypes);
+
+struct Atanh {
+  template <class V> FLAM_FN V operator()(V x) const { return atanh(x); }
+};
+FLAM_MAP(kAtanh, Atanh, FloatTypes);
+
 struct Tanh {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::tanh(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return tanh(x); }
 };
 FLAM_MAP(kTanh, Tanh, FloatTypes);
 
 struct Sigmoid {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return V(1) / (V(1) + std::exp(-x));
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return sigmoid(x); }
 };
 FLAM_MAP(kSigmoid, Sigmoid, FloatTypes);
 
 struct Erf {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return std::erf(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return erf(x); }
 };
 FLAM_MAP(kErf, Erf, FloatTypes);
 
+struct Erfc {
+  template <class V> FLAM_FN V operator()(V x) const { return erfc(x); }
+};
+FLAM_MAP(kErfc, Erfc, FloatTypes);
+
 struct Square {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return V(x * x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return V(x * x); }
 };
 FLAM_MAP(kSquare, Square, NumberTypes);
 
 struct Floor {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
-      return std::floor(x);
+      return floor(x);
     } else {
       return x;
     }
@@ -234,10 +183,9 @@ struct Floor {
 FLAM_MAP(kFloor, Floor, NumberTypes);
 
 struct Ceil {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
-      return std::ceil(x);
+      return ceil(x);
     } else {
       return x;
     }
@@ -246,10 +194,9 @@ struct Ceil {
 FLAM_MAP(kCeil, Ceil, NumberTypes);
 
 struct Trunc {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
-      return std::trunc(x);
+      return trunc(x);
     } else {
       return x;
     }
@@ -258,10 +205,9 @@ struct Trunc {
 FLAM_MAP(kTrunc, Trunc, NumberTypes);
 
 struct Round {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
-      return std::nearbyint(x);
+      return rint(x);
     } else {
       return x;
     }
@@ -272,35 +218,26 @@ FLAM_MAP(kRound, Round, NumberTypes);
 // Halves to even at the last decimal kept: by scaling, as torch does.
 struct RoundDecimals {
   double scale, inverse;  // whether to divide by the scale before rounding
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return inverse != 0 ? std::nearbyint(x / V(scale)) * V(scale)
-                        : std::nearbyint(x * V(scale)) / V(scale);
+  template <class V> FLAM_FN V operator()(V x) const {
+    return inverse != 0 ? rint(x / V(scale)) * V(scale) : rint(x * V(scale)) / V(scale);
   }
 };
 FLAM_MAP(kRoundDecimals, RoundDecimals, FloatTypes);
 
 struct Frac {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
-    return x - std::trunc(x);
-  }
+  template <class V> FLAM_FN V operator()(V x) const { return x - trunc(x); }
 };
 FLAM_MAP(kFrac, Frac, FloatTypes);
 
 struct Isnan {
-  template <class V>
-  FLAM_FN bool operator()(V x) const {
-    return x != x;
-  }
+  template <class V> FLAM_FN bool operator()(V x) const { return x != x; }
 };
 FLAM_MAP(kIsnan, Isnan, AllTypes);
 
 struct Isinf {
-  template <class V>
-  FLAM_FN bool operator()(V x) const {
+  template <class V> FLAM_FN bool operator()(V x) const {
     if constexpr (std::is_floating_point_v<V>) {
-      return std::fabs(x) == V(__builtin_huge_val());
+      return fabs(x) == V(__builtin_huge_val());
     } else {
       return false;
     }
@@ -309,24 +246,17 @@ struct Isinf {
 FLAM_MAP(kIsinf, Isinf, AllTypes);
 
 struct Isfinite {
-  template <class V>
-  FLAM_FN bool operator()(V x) const {
-    return V(x - x) == V(0);
-  }
+  template <class V> FLAM_FN bool operator()(V x) const { return V(x - x) == V(0); }
 };
 FLAM_MAP(kIsfinite, Isfinite, AllTypes);
 
 struct LogicalNot {
-  template <class V>
-  FLAM_FN bool operator()(V x) const {
-    return x == V(0);
-  }
+  template <class V> FLAM_FN bool operator()(V x) const { return x == V(0); }
 };
 FLAM_MAP(kLogicalNot, LogicalNot, AllTypes);
 
 struct BitwiseNot {
-  template <class V>
-  FLAM_FN V operator()(V x) const {
+  template <class V> FLAM_FN V operator()(V x) const {
     if constexpr (std::is_same_v<V, bool>) {
       return !x;
     } else {
@@ -336,22 +266,15 @@ struct BitwiseNot {
 };
 FLAM_MAP(kBitwiseNot, BitwiseNot, IntBoolTypes);
 
-// ---- gradients in one pass
-// -------------------------------------------------------------------------------
+// ---- gradients in one pass ----------------------------------------------------------------------
 
 struct SigmoidSlope {
-  template <class V>
-  FLAM_FN V operator()(V dy, V y) const {
-    return dy * y * (V(1) - y);
-  }
+  template <class V> FLAM_FN V operator()(V dy, V y) const { return dy * y * (V(1) - y); }
 };
 FLAM_MAP(kSigmoidSlope, SigmoidSlope, FloatTypes);
 
 struct TanhSlope {
-  template <class V>
-  FLAM_FN V operator()(V dy, V y) const {
-    return dy * (V(1) - y * y);
-  }
+  template <class V> FLAM_FN V operator()(V dy, V y) const { return dy * (V(1) - y * y); }
 };
 FLAM_MAP(kTanhSlope, TanhSlope, FloatTypes);
 

@@ -10,8 +10,7 @@ namespace flambeau::ops {
 namespace {
 
 // Every term gets the gradient of its result, times a constant.
-template <Name N>
-struct SpreadBackward {
+template <Name N> struct SpreadBackward {
   Dims sizes, kept;
   double scale;
   static constexpr const char* name = N.text;
@@ -22,8 +21,7 @@ struct SpreadBackward {
   }
 };
 
-template <Name N>
-Tensor spread(Call& c, Tensor y, const Over& over, double scale) {
+template <Name N> Tensor spread(Call& c, Tensor y, const Over& over, double scale) {
   return c.track(std::move(y), SpreadBackward<N>{Dims(c[0].sizes()), over.kept, scale});
 }
 
@@ -37,8 +35,7 @@ void convert_terms(Call& c, Dtype result) {
   if (is_floating(c[0].dtype()) && !is_floating(result)) c.convert(0, result);
 }
 
-// ---- products
-// --------------------------------------------------------------------------------------------
+// ---- products -----------------------------------------------------------------------------------
 
 // The product of all other terms, for each term: exact where terms are 0.
 Tensor product_of_others(const Tensor& x, const Tensor& y, DimsView dims) {
@@ -63,8 +60,7 @@ Tensor product_of_others_by_definition(const Tensor& x, int64_t dim) {
                    dim, -1);
 }
 
-template <Name N>
-struct ProdBackward {
+template <Name N> struct ProdBackward {
   Saved x, y;
   Dims kept;
   std::optional<int64_t> dim;
@@ -81,8 +77,7 @@ struct ProdBackward {
   }
 };
 
-template <Name N>
-Tensor product(Call& c, std::optional<int64_t> dim, bool keepdim, Dtype dtype) {
+template <Name N> Tensor product(Call& c, std::optional<int64_t> dim, bool keepdim, Dtype dtype) {
   const Dtype result = sum_dtype(c[0].dtype(), dtype);
   if (is_floating(result)) c.convert(0, result);
   convert_terms(c, result);

@@ -142,9 +142,8 @@ Tensor clamp_as(const char* op, const Tensor& input, const Tensor& low, const Te
 }
 
 // input + value * a (op) b
-template <class Backward>
-Tensor add_product(const char* op, const Kernel& k, const Tensor& x, const Tensor& a,
-                   const Tensor& b, double value) {
+template <class Backward> Tensor add_product(const char* op, const Kernel& k, const Tensor& x,
+                                             const Tensor& a, const Tensor& b, double value) {
   Call c{op, Cast::widest, {x, a, b}};
   const Dtype dtype = c.promote();
   check(is_floating(dtype) || value == std::floor(value), Code::dtype, op,

@@ -1,0 +1,169 @@
+// Activations. Each gradient is one kernel, and the same as ops where it is differentiated again.
+#include "kernels/activation.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/formula.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+using T = const Tensor&;
+
+Tensor zero() { return num(int64_t{0}); }
+
+void check_not_bool(const Tensor& x, const char* text) {
+  check(x.dtype() != Dtype::boolean, Code::dtype, text, "; convert the operand: x.to(float32)");
+}
+
+// x with slope f(dy, x): one kernel, or `formula`.
+template <Name N, class F> Tensor unit(const char* op, const Kernel& k, const Kernel& slope,
+                                       T input, F formula, std::array<double, 3> params = {}) {
+  return from_input<N>(
+      op, k, input,
+      [=, &slope](T dy, T x) {
+        return fused(slope.name, slope, {dy, x}, {params[0], params[1], params[2]},
+                     [&] { return formula(dy, x); });
+      },
+      {params[0], params[1], params[2]}, Domain::any);
+}
+
+template <Name N>
+Tensor elu_family(const char* op, T input, double alpha, double scale, double inner) {
+  return unit<N>(op, kElu, kEluSlope, input,
+                 [=](T dy, T x) {
+                   const Tensor below = mul(exp(mul(x, num(inner))), num(alpha * scale * inner));
+                   return mul(dy, where(gt(x, zero()), num(scale), below));
+                 },
+                 {alpha, scale, inner});
+}
+
+Tensor hard_limit(const char* op, T input, double low, double high) {
+  check_not_bool(input, "Bool inputs not supported for hardtanh");
+  return unit<"HardtanhBackward0">(
+      op, kHardtanh, kHardtanhSlope, input,
+      [=](T dy, T x) { return keep_where(logical_and(gt(x, num(low)), lt(x, num(high))), dy); },
+      {low, high});
+}
+
+Tensor gelu_slope(T x) {
+  const Tensor cdf = mul(erfc(mul(x, num(-M_SQRT1_2))), num(0.5));
+  const Tensor density = mul(exp(mul(mul(x, x), num(-0.5))), num(0.5 * M_2_SQRTPI * M_SQRT1_2));
+  return add(cdf, mul(x, density));
+}
+
+Tensor gelu_tanh_slope(T x) {
+  constexpr double a = M_2_SQRTPI * M_SQRT1_2, b = 0.044715;
+  const Tensor square = mul(x, x);
+  const Tensor t = tanh(mul(mul(x, one_plus(mul(square, num(b)))), num(a)));
+  const Tensor inner_slope = mul(one_plus(mul(square, num(3 * b))), num(a));
+  return mul(add(one_plus(t), mul(mul(x, one_minus(mul(t, t))), inner_slope)), num(0.5));
+}
+
+}  // namespace
+
+Tensor relu(T input) {
+  check_not_bool(input, "Boolean inputs not supported for relu");
+  return from_result<"ReluBackward0">(
+      "relu", kRelu, input,
+      [](T dy, T y) {
+        return fused("relu_backward", kReluSlope, {dy, y}, {},
+                     [&] { return keep_where(gt(y, zero()), dy); });
+      },
+      {}, Domain::any);
+}
+
+Tensor leaky_relu(T input, double negative_slope) {
+  return unit<"LeakyReluBackward0">(
+      "leaky_relu", kLeakyRelu, kLeakyReluSlope, input,
+      [=](T dy, T x) { return where(gt(x, zero()), dy, mul(dy, num(negative_slope))); },
+      {negative_slope});
+}
+
+Tensor elu(T input, double alpha) { return elu_family<"EluBackward0">("elu", input, alpha, 1, 1); }
+
+Tensor selu(T input) {
+  return elu_family<"EluBackward0">("selu", input, 1.6732632423543772848, 1.0507009873554804934, 1);
+}
+
+Tensor celu(T input, double alpha) {
+  check(alpha != 0, Code::invalid_argument, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  return elu_family<"CeluBackward0">("celu", input, alpha, 1, 1 / alpha);
+}
+
+Tensor gelu(T input, int32_t approximate) {
+  check(approximate >= FLAM_GELU_UNSPECIFIED && approximate <= FLAM_GELU_TANH,
+        Code::invalid_argument, "approximate argument must be either none or tanh, got ",
+        approximate);
+  if (approximate != FLAM_GELU_TANH) {
+    return unit<"GeluBackward0">("gelu", kGelu, kGeluSlope, input,
+                                 [](T dy, T x) { return mul(dy, gelu_slope(x)); });
+  }
+  return unit<"GeluBackward0">("gelu", kGeluTanh, kGeluTanhSlope, input,
+                               [](T dy, T x) { return mul(dy, gelu_tanh_slope(x)); });
+}
+
+Tensor silu(T input) {
+  return unit<"SiluBackward0">("silu", kSilu, kSiluSlope, input, [](T dy, T x) {
+    const Tensor s = sigmoid(x);
+    return mul(dy, mul(s, one_plus(mul(x, one_minus(s)))));
+  });
+}
+
+Tensor mish(T input) {
+  return unit<"MishBackward0">("mish", kMish, kMishSlope, input, [](T dy, T x) {
+    const Tensor t = tanh(softplus(x, 1, 20));
+    return mul(dy, add(t, mul(mul(x, one_minus(mul(t, t))), sigmoid(x))));
+  });
+}
+
+Tensor softplus(T input, double beta, double threshold) {
+  return unit<"SoftplusBackward0">("softplus", kSoftplus, kSoftplusSlope, input,
+                                   [=](T dy, T x) {
+                                     const Tensor z = mul(x, num(beta));
+                                     return where(gt(z, num(threshold)), dy, mul(dy, sigmoid(z)));
+                                   },
+                                   {beta, threshold});
+}
+
+Tensor logsigmoid(T input) {
+  return unit<"LogSigmoidBackward0">("logsigmoid", kLogsigmoid, kLogsigmoidSlope, input,
+                                     [](T dy, T x) { return mul(dy, sigmoid(neg(x))); });
+}
+
+Tensor relu6(T input) { return hard_limit("relu6", input, 0, 6); }
+
+Tensor hardtanh(T input, double min_val, double max_val) {
+  check(min_val <= max_val, Code::invalid_argument, "min_val cannot be greater than max_val, got ",
+        min_val, " and ", max_val);
+  return hard_limit("hardtanh", input, min_val, max_val);
+}
+
+Tensor hardsigmoid(T input) {
+  return unit<"HardsigmoidBackward0">(
+      "hardsigmoid", kHardsigmoid, kHardsigmoidSlope, input,
+      [](T dy, T x) { return keep_where(lt(abs(x), num(int64_t{3})), mul(dy, num(1.0 / 6))); });
+}
+
+Tensor hardswish(T input) {
+  return unit<"HardswishBackward0">("hardswish", kHardswish, kHardswishSlope, input, [](T dy, T x) {
+    const Tensor ramp = add(mul(x, num(1.0 / 3)), num(0.5));
+    const Tensor slope = where(lt(abs(x), num(int64_t{3})), ramp, gt(x, zero()));
+    return mul(dy, slope);
+  });
+}
+
+Tensor threshold(T input, double threshold, double value) {
+  check_not_bool(input, "\"threshold\" not implemented for 'bool'");
+  return unit<"ThresholdBackward0">(
+      "threshold", kThreshold, kThresholdSlope, input,
+      [=](T dy, T x) { return drop_where(le(x, num(threshold)), dy); }, {threshold, value});
+}
+
+Tensor softsign(T input) { return div(input, one_plus(abs(input)), FLAM_ROUNDING_UNSPECIFIED); }
+
+Tensor tanhshrink(T input) { return sub(input, tanh(input)); }
+
+}  // namespace flambeau::ops
