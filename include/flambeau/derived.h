@@ -1226,6 +1226,57 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cosh_(flam_tensor *input);
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cosh_out(const flam_tensor *input, flam_tensor *out);
 
+/** In-place form of `flam_asinh`: inverse hyperbolic sine, elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_asinh_(flam_tensor *input);
+
+/** `flam_asinh` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_asinh_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_acosh`: inverse hyperbolic cosine; NaN below 1, elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_acosh_(flam_tensor *input);
+
+/** `flam_acosh` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_acosh_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_atanh`: inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_atanh_(flam_tensor *input);
+
+/** `flam_atanh` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_atanh_out(const flam_tensor *input, flam_tensor *out);
+
 /** In-place form of `flam_tanh`: hyperbolic tangent elementwise.
  *
  * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
@@ -1277,6 +1328,24 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erf_(flam_tensor *input);
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erf_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_erfc`: complementary error function, `1 - erf(x)` elementwise, exact for
+ * large `x`.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erfc_(flam_tensor *input);
+
+/** `flam_erfc` into an existing tensor.
+ *
+ * - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erfc_out(const flam_tensor *input, flam_tensor *out);
 
 /** In-place form of `flam_floor`: greatest integer not above each element; integers stay as they
  * are.

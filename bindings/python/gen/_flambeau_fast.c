@@ -1886,6 +1886,135 @@ _cffi_f_flam_acos_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_acos_out _cffi_d_flam_acos_out
 #endif
 
+static flam_tensor * _cffi_d_flam_acosh(flam_tensor const * x0)
+{
+  return flam_acosh(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_acosh(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_acosh(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_acosh _cffi_d_flam_acosh
+#endif
+
+static flam_tensor * _cffi_d_flam_acosh_(flam_tensor * x0)
+{
+  return flam_acosh_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_acosh_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_acosh_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_acosh_ _cffi_d_flam_acosh_
+#endif
+
+static flam_tensor * _cffi_d_flam_acosh_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_acosh_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_acosh_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_acosh_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_acosh_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_acosh_out _cffi_d_flam_acosh_out
+#endif
+
 static flam_tensor * _cffi_d_flam_add(flam_tensor const * x0, flam_tensor const * x1, double x2)
 {
   return flam_add(x0, x1, x2);
@@ -3870,6 +3999,135 @@ _cffi_f_flam_asin_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_asin_out _cffi_d_flam_asin_out
 #endif
 
+static flam_tensor * _cffi_d_flam_asinh(flam_tensor const * x0)
+{
+  return flam_asinh(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_asinh(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_asinh(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_asinh _cffi_d_flam_asinh
+#endif
+
+static flam_tensor * _cffi_d_flam_asinh_(flam_tensor * x0)
+{
+  return flam_asinh_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_asinh_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_asinh_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_asinh_ _cffi_d_flam_asinh_
+#endif
+
+static flam_tensor * _cffi_d_flam_asinh_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_asinh_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_asinh_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_asinh_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_asinh_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_asinh_out _cffi_d_flam_asinh_out
+#endif
+
 static flam_tensor * _cffi_d_flam_atan(flam_tensor const * x0)
 {
   return flam_atan(x0);
@@ -4167,6 +4425,135 @@ _cffi_f_flam_atan_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_atan_out _cffi_d_flam_atan_out
+#endif
+
+static flam_tensor * _cffi_d_flam_atanh(flam_tensor const * x0)
+{
+  return flam_atanh(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_atanh(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_atanh(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_atanh _cffi_d_flam_atanh
+#endif
+
+static flam_tensor * _cffi_d_flam_atanh_(flam_tensor * x0)
+{
+  return flam_atanh_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_atanh_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_atanh_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_atanh_ _cffi_d_flam_atanh_
+#endif
+
+static flam_tensor * _cffi_d_flam_atanh_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_atanh_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_atanh_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_atanh_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_atanh_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_atanh_out _cffi_d_flam_atanh_out
 #endif
 
 static flam_tensor * _cffi_d_flam_baddbmm(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
@@ -8861,6 +9248,135 @@ _cffi_f_flam_erf_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_erf_out _cffi_d_flam_erf_out
+#endif
+
+static flam_tensor * _cffi_d_flam_erfc(flam_tensor const * x0)
+{
+  return flam_erfc(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfc(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfc(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfc _cffi_d_flam_erfc
+#endif
+
+static flam_tensor * _cffi_d_flam_erfc_(flam_tensor * x0)
+{
+  return flam_erfc_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfc_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfc_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfc_ _cffi_d_flam_erfc_
+#endif
+
+static flam_tensor * _cffi_d_flam_erfc_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_erfc_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_erfc_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfc_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfc_out _cffi_d_flam_erfc_out
 #endif
 
 static void _cffi_d_flam_error_clear(void)
@@ -26572,6 +27088,9 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_acos },
   { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_acos_ },
   { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_acos_out },
+  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_acosh },
+  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_acosh_ },
+  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_acosh_out },
   { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_add },
   { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_add_ },
   { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_add_out },
@@ -26601,12 +27120,18 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_asin },
   { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_asin_ },
   { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_asin_out },
+  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_asinh },
+  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_asinh_ },
+  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_asinh_out },
   { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_atan },
   { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_atan2 },
   { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_atan2_ },
   { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_atan2_out },
   { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_atan_ },
   { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_atan_out },
+  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_atanh },
+  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_atanh_ },
+  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_atanh_out },
   { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 240), (void *)_cffi_d_flam_baddbmm },
   { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 145), (void *)_cffi_d_flam_baddbmm_ },
   { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_baddbmm_out },
@@ -26699,6 +27224,9 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_erf },
   { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_erf_ },
   { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_erf_out },
+  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_erfc },
+  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_erfc_ },
+  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_erfc_out },
   { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 795), (void *)_cffi_d_flam_error_clear },
   { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 681), (void *)_cffi_d_flam_error_code },
   { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 507), (void *)_cffi_d_flam_error_code_of },
@@ -27301,7 +27829,7 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  521,  /* num_globals */
+  533,  /* num_globals */
   22,  /* num_struct_unions */
   0,  /* num_enums */
   32,  /* num_typenames */

@@ -364,6 +364,54 @@ flam_tensor *flam_cosh_out(const flam_tensor *input, flam_tensor *out) {
   return guard_handle("flam_cosh_out", [&] { return flambeau::ops::cosh_out(as_tensor(input), as_tensor(out)); });
 }
 
+flam_tensor *flam_asinh(const flam_tensor *input) {
+  if (!input) return null_operand("flam_asinh", "input"), nullptr;
+  return guard_handle("flam_asinh", [&] { return flambeau::ops::asinh(as_tensor(input)); });
+}
+
+flam_tensor *flam_asinh_(flam_tensor *input) {
+  if (!input) return null_operand("flam_asinh_", "input"), nullptr;
+  return guard_handle("flam_asinh_", [&] { return flambeau::ops::asinh_(as_tensor(input)); });
+}
+
+flam_tensor *flam_asinh_out(const flam_tensor *input, flam_tensor *out) {
+  if (!input) return null_operand("flam_asinh_out", "input"), nullptr;
+  if (!out) return null_operand("flam_asinh_out", "out"), nullptr;
+  return guard_handle("flam_asinh_out", [&] { return flambeau::ops::asinh_out(as_tensor(input), as_tensor(out)); });
+}
+
+flam_tensor *flam_acosh(const flam_tensor *input) {
+  if (!input) return null_operand("flam_acosh", "input"), nullptr;
+  return guard_handle("flam_acosh", [&] { return flambeau::ops::acosh(as_tensor(input)); });
+}
+
+flam_tensor *flam_acosh_(flam_tensor *input) {
+  if (!input) return null_operand("flam_acosh_", "input"), nullptr;
+  return guard_handle("flam_acosh_", [&] { return flambeau::ops::acosh_(as_tensor(input)); });
+}
+
+flam_tensor *flam_acosh_out(const flam_tensor *input, flam_tensor *out) {
+  if (!input) return null_operand("flam_acosh_out", "input"), nullptr;
+  if (!out) return null_operand("flam_acosh_out", "out"), nullptr;
+  return guard_handle("flam_acosh_out", [&] { return flambeau::ops::acosh_out(as_tensor(input), as_tensor(out)); });
+}
+
+flam_tensor *flam_atanh(const flam_tensor *input) {
+  if (!input) return null_operand("flam_atanh", "input"), nullptr;
+  return guard_handle("flam_atanh", [&] { return flambeau::ops::atanh(as_tensor(input)); });
+}
+
+flam_tensor *flam_atanh_(flam_tensor *input) {
+  if (!input) return null_operand("flam_atanh_", "input"), nullptr;
+  return guard_handle("flam_atanh_", [&] { return flambeau::ops::atanh_(as_tensor(input)); });
+}
+
+flam_tensor *flam_atanh_out(const flam_tensor *input, flam_tensor *out) {
+  if (!input) return null_operand("flam_atanh_out", "input"), nullptr;
+  if (!out) return null_operand("flam_atanh_out", "out"), nullptr;
+  return guard_handle("flam_atanh_out", [&] { return flambeau::ops::atanh_out(as_tensor(input), as_tensor(out)); });
+}
+
 flam_tensor *flam_tanh(const flam_tensor *input) {
   if (!input) return null_operand("flam_tanh", "input"), nullptr;
   return guard_handle("flam_tanh", [&] { return flambeau::ops::tanh(as_tensor(input)); });
@@ -410,6 +458,22 @@ flam_tensor *flam_erf_out(const flam_tensor *input, flam_tensor *out) {
   if (!input) return null_operand("flam_erf_out", "input"), nullptr;
   if (!out) return null_operand("flam_erf_out", "out"), nullptr;
   return guard_handle("flam_erf_out", [&] { return flambeau::ops::erf_out(as_tensor(input), as_tensor(out)); });
+}
+
+flam_tensor *flam_erfc(const flam_tensor *input) {
+  if (!input) return null_operand("flam_erfc", "input"), nullptr;
+  return guard_handle("flam_erfc", [&] { return flambeau::ops::erfc(as_tensor(input)); });
+}
+
+flam_tensor *flam_erfc_(flam_tensor *input) {
+  if (!input) return null_operand("flam_erfc_", "input"), nullptr;
+  return guard_handle("flam_erfc_", [&] { return flambeau::ops::erfc_(as_tensor(input)); });
+}
+
+flam_tensor *flam_erfc_out(const flam_tensor *input, flam_tensor *out) {
+  if (!input) return null_operand("flam_erfc_out", "input"), nullptr;
+  if (!out) return null_operand("flam_erfc_out", "out"), nullptr;
+  return guard_handle("flam_erfc_out", [&] { return flambeau::ops::erfc_out(as_tensor(input), as_tensor(out)); });
 }
 
 flam_tensor *flam_floor(const flam_tensor *input) {

@@ -495,6 +495,30 @@ Tensor cosh_out(const Tensor& input, const Tensor& out) {
   return into(out, "cosh", Into::out, [&] { return ops::cosh(input); });
 }
 
+Tensor asinh_(const Tensor& input) {
+  return into(input, "asinh", Into::inplace, [&] { return ops::asinh(input); });
+}
+
+Tensor asinh_out(const Tensor& input, const Tensor& out) {
+  return into(out, "asinh", Into::out, [&] { return ops::asinh(input); });
+}
+
+Tensor acosh_(const Tensor& input) {
+  return into(input, "acosh", Into::inplace, [&] { return ops::acosh(input); });
+}
+
+Tensor acosh_out(const Tensor& input, const Tensor& out) {
+  return into(out, "acosh", Into::out, [&] { return ops::acosh(input); });
+}
+
+Tensor atanh_(const Tensor& input) {
+  return into(input, "atanh", Into::inplace, [&] { return ops::atanh(input); });
+}
+
+Tensor atanh_out(const Tensor& input, const Tensor& out) {
+  return into(out, "atanh", Into::out, [&] { return ops::atanh(input); });
+}
+
 Tensor tanh_(const Tensor& input) {
   return into(input, "tanh", Into::inplace, [&] { return ops::tanh(input); });
 }
@@ -517,6 +541,14 @@ Tensor erf_(const Tensor& input) {
 
 Tensor erf_out(const Tensor& input, const Tensor& out) {
   return into(out, "erf", Into::out, [&] { return ops::erf(input); });
+}
+
+Tensor erfc_(const Tensor& input) {
+  return into(input, "erfc", Into::inplace, [&] { return ops::erfc(input); });
+}
+
+Tensor erfc_out(const Tensor& input, const Tensor& out) {
+  return into(out, "erfc", Into::out, [&] { return ops::erfc(input); });
 }
 
 Tensor floor_(const Tensor& input) {
