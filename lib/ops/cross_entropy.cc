@@ -1,6 +1,7 @@
 // Cross entropy of classes. Class indices take one fused row kernel each way, which keeps one
 // number per row; probabilities are ops on the logarithm of the softmax.
 #include "kernels/row.h"
+#include "ops/read.h"
 #include "ops/reduction.h"
 
 namespace flambeau::ops {
@@ -90,6 +91,16 @@ void check_classes(const Tensor& x, const Tensor& target, const Tensor& weight, 
         " classes or no classes but got weight tensor of shape: ", describe(weight));
 }
 
+// On the cpu, where the indices can be read without waiting.
+void check_range(const Tensor& target, int64_t ignore_index, int64_t classes) {
+  if (!target.device().is_cpu() || target.numel() == 0) return;
+  const Tensor outside = logical_or(lt(target, num(int64_t{0})), ge(target, num(classes)));
+  const Tensor wrong = keep_where(logical_and(outside, ne(target, num(ignore_index))), target);
+  const double least = read_number(amin(wrong)), greatest = read_number(amax(wrong));
+  check(least == 0 && greatest == 0, Code::index, "Target ", least != 0 ? least : greatest,
+        " is out of bounds for ", classes, " classes.");
+}
+
 Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
   Dims all;
   for (int64_t d = 0; d < x.dim(); ++d) all.push_back(d);
@@ -166,18 +177,22 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
   check_reduction("nll_loss", reduction);
   const int64_t dim = class_dim("nll_loss", input);
   check_classes(input, target, weight, dim);
-  const Tensor indices = to_dtype(target, Dtype::i64), ignored = eq(indices, num(ignore_index));
-  const Tensor classes = drop_where(ignored, indices);
-  const Tensor picked = squeeze(gather(input, dim, unsqueeze(classes, dim)), {&dim, 1});
-  if (!weight && reduction != FLAM_REDUCTION_MEAN)
-    return reduced(drop_where(ignored, neg(picked)), reduction);
-  const Tensor one = ones({}, input.dtype(), input.device());
-  const Tensor each_weight =
-      weight ? reshape(index_select(weight, 0, reshape(classes, Dims{-1})), classes.sizes()) : one;
-  const Tensor counted = drop_where(ignored, each_weight);
-  const Tensor losses = neg(mul(drop_where(ignored, picked), counted));
-  if (reduction != FLAM_REDUCTION_MEAN) return reduced(losses, reduction);
-  return div(sum(losses), sum(counted));
+  const int64_t classes = input.size(dim);
+  const Tensor t = to_dtype(target, Dtype::i64);
+  check_range(t, ignore_index, classes);
+  const Tensor counts = unsqueeze(ne(t, num(ignore_index)), dim);
+  const Tensor hit = logical_and(at_target(t, classes, dim, input.dim()), counts);
+  Tensor x = input, share = to_dtype(hit, input.dtype());
+  if (weight) {
+    Dims along(size_t(input.dim()), 1);
+    along[size_t(dim)] = classes;
+    const Tensor w = reshape(weight, along);
+    x = mul(input, w);
+    share = mul(share, w);
+  }
+  const Tensor losses = neg(sum(keep_where(hit, x), {&dim, 1}));
+  return reduction == FLAM_REDUCTION_MEAN ? div(sum(losses), sum(share))
+                                          : reduced(losses, reduction);
 }
 
 }  // namespace flambeau::ops
