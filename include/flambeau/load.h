@@ -392,6 +392,15 @@ struct flam_api_table {
   flam_tensor *(*cosh)(const flam_tensor *);
   flam_tensor *(*cosh_)(flam_tensor *);
   flam_tensor *(*cosh_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*asinh)(const flam_tensor *);
+  flam_tensor *(*asinh_)(flam_tensor *);
+  flam_tensor *(*asinh_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*acosh)(const flam_tensor *);
+  flam_tensor *(*acosh_)(flam_tensor *);
+  flam_tensor *(*acosh_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*atanh)(const flam_tensor *);
+  flam_tensor *(*atanh_)(flam_tensor *);
+  flam_tensor *(*atanh_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*tanh)(const flam_tensor *);
   flam_tensor *(*tanh_)(flam_tensor *);
   flam_tensor *(*tanh_out)(const flam_tensor *, flam_tensor *);
@@ -401,6 +410,9 @@ struct flam_api_table {
   flam_tensor *(*erf)(const flam_tensor *);
   flam_tensor *(*erf_)(flam_tensor *);
   flam_tensor *(*erf_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*erfc)(const flam_tensor *);
+  flam_tensor *(*erfc_)(flam_tensor *);
+  flam_tensor *(*erfc_out)(const flam_tensor *, flam_tensor *);
   flam_tensor *(*floor)(const flam_tensor *);
   flam_tensor *(*floor_)(flam_tensor *);
   flam_tensor *(*floor_out)(const flam_tensor *, flam_tensor *);
@@ -952,6 +964,15 @@ static const char *const flam_api_names_[] = {
     "flam_cosh",
     "flam_cosh_",
     "flam_cosh_out",
+    "flam_asinh",
+    "flam_asinh_",
+    "flam_asinh_out",
+    "flam_acosh",
+    "flam_acosh_",
+    "flam_acosh_out",
+    "flam_atanh",
+    "flam_atanh_",
+    "flam_atanh_out",
     "flam_tanh",
     "flam_tanh_",
     "flam_tanh_out",
@@ -961,6 +982,9 @@ static const char *const flam_api_names_[] = {
     "flam_erf",
     "flam_erf_",
     "flam_erf_out",
+    "flam_erfc",
+    "flam_erfc_",
+    "flam_erfc_out",
     "flam_floor",
     "flam_floor_",
     "flam_floor_out",
@@ -1531,6 +1555,15 @@ const char *flam_library_load(const char *path) {
 #define flam_cosh (flam_api.cosh)
 #define flam_cosh_ (flam_api.cosh_)
 #define flam_cosh_out (flam_api.cosh_out)
+#define flam_asinh (flam_api.asinh)
+#define flam_asinh_ (flam_api.asinh_)
+#define flam_asinh_out (flam_api.asinh_out)
+#define flam_acosh (flam_api.acosh)
+#define flam_acosh_ (flam_api.acosh_)
+#define flam_acosh_out (flam_api.acosh_out)
+#define flam_atanh (flam_api.atanh)
+#define flam_atanh_ (flam_api.atanh_)
+#define flam_atanh_out (flam_api.atanh_out)
 #define flam_tanh (flam_api.tanh)
 #define flam_tanh_ (flam_api.tanh_)
 #define flam_tanh_out (flam_api.tanh_out)
@@ -1540,6 +1573,9 @@ const char *flam_library_load(const char *path) {
 #define flam_erf (flam_api.erf)
 #define flam_erf_ (flam_api.erf_)
 #define flam_erf_out (flam_api.erf_out)
+#define flam_erfc (flam_api.erfc)
+#define flam_erfc_ (flam_api.erfc_)
+#define flam_erfc_out (flam_api.erfc_out)
 #define flam_floor (flam_api.floor)
 #define flam_floor_ (flam_api.floor_)
 #define flam_floor_out (flam_api.floor_out)

@@ -5065,6 +5065,138 @@ def cosh_out(input, out):
     return _wrap(h)
 
 
+def asinh(input):
+    """Inverse hyperbolic sine, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_asinh(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def asinh_(input):
+    """In-place form of `flam_asinh`: inverse hyperbolic sine, elementwise.
+
+    Inverse hyperbolic sine, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_asinh_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def asinh_out(input, out):
+    """`flam_asinh` into an existing tensor.
+
+    Inverse hyperbolic sine, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_asinh_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def acosh(input):
+    """Inverse hyperbolic cosine; NaN below 1, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_acosh(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def acosh_(input):
+    """In-place form of `flam_acosh`: inverse hyperbolic cosine; NaN below 1, elementwise.
+
+    Inverse hyperbolic cosine; NaN below 1, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_acosh_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def acosh_out(input, out):
+    """`flam_acosh` into an existing tensor.
+
+    Inverse hyperbolic cosine; NaN below 1, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_acosh_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atanh(input):
+    """Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_atanh(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atanh_(input):
+    """In-place form of `flam_atanh`: inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+
+    Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_atanh_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atanh_out(input, out):
+    """`flam_atanh` into an existing tensor.
+
+    Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_atanh_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def tanh(input):
     """Hyperbolic tangent elementwise.
 
@@ -5192,6 +5324,50 @@ def erf_out(input, out):
     - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_erf_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erfc(input):
+    """Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_erfc(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erfc_(input):
+    """In-place form of `flam_erfc`: complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+
+    Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_erfc_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erfc_out(input, out):
+    """`flam_erfc` into an existing tensor.
+
+    Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    h = _fast.flam_erfc_out(input._h, out._h)
     if not h:
         return _none()
     return _wrap(h)

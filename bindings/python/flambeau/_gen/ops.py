@@ -4886,6 +4886,174 @@ def _cosh_(input):
 
 _cosh_.__name__ = _cosh_.__qualname__ = "cosh_"
 
+_S_asinh = (("input", "tensor", None, ""),)
+
+
+def _asinh(input, *, out=None):
+    """Inverse hyperbolic sine, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_asinh_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_asinh_out, "asinh_out", _S_asinh, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_asinh(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_asinh, "asinh", _S_asinh, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_asinh.__name__ = _asinh.__qualname__ = "asinh"
+
+_S_asinh_ = (("input", "tensor", None, ""),)
+
+
+def _asinh_(input):
+    """In-place form of `flam_asinh`: inverse hyperbolic sine, elementwise.
+
+    Inverse hyperbolic sine, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_asinh_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_asinh_, "asinh_", _S_asinh_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_asinh_.__name__ = _asinh_.__qualname__ = "asinh_"
+
+_S_acosh = (("input", "tensor", None, ""),)
+
+
+def _acosh(input, *, out=None):
+    """Inverse hyperbolic cosine; NaN below 1, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_acosh_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_acosh_out, "acosh_out", _S_acosh, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_acosh(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_acosh, "acosh", _S_acosh, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_acosh.__name__ = _acosh.__qualname__ = "acosh"
+
+_S_acosh_ = (("input", "tensor", None, ""),)
+
+
+def _acosh_(input):
+    """In-place form of `flam_acosh`: inverse hyperbolic cosine; NaN below 1, elementwise.
+
+    Inverse hyperbolic cosine; NaN below 1, elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_acosh_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_acosh_, "acosh_", _S_acosh_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_acosh_.__name__ = _acosh_.__qualname__ = "acosh_"
+
+_S_atanh = (("input", "tensor", None, ""),)
+
+
+def _atanh(input, *, out=None):
+    """Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_atanh_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_atanh_out, "atanh_out", _S_atanh, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_atanh(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atanh, "atanh", _S_atanh, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_atanh.__name__ = _atanh.__qualname__ = "atanh"
+
+_S_atanh_ = (("input", "tensor", None, ""),)
+
+
+def _atanh_(input):
+    """In-place form of `flam_atanh`: inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+
+    Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_atanh_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atanh_, "atanh_", _S_atanh_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_atanh_.__name__ = _atanh_.__qualname__ = "atanh_"
+
 _S_tanh = (("input", "tensor", None, ""),)
 
 
@@ -5077,6 +5245,62 @@ def _erf_(input):
 
 
 _erf_.__name__ = _erf_.__qualname__ = "erf_"
+
+_S_erfc = (("input", "tensor", None, ""),)
+
+
+def _erfc(input, *, out=None):
+    """Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_erfc_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_erfc_out, "erfc_out", _S_erfc, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_erfc(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_erfc, "erfc", _S_erfc, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_erfc.__name__ = _erfc.__qualname__ = "erfc"
+
+_S_erfc_ = (("input", "tensor", None, ""),)
+
+
+def _erfc_(input):
+    """In-place form of `flam_erfc`: complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+
+    Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+
+    - `input`: any shape and dtype; bool and integers are computed in the default dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    """
+    try:
+        h = _fast.flam_erfc_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_erfc_, "erfc_", _S_erfc_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_erfc_.__name__ = _erfc_.__qualname__ = "erfc_"
 
 _S_floor = (("input", "tensor", None, ""),)
 
@@ -7294,6 +7518,8 @@ TORCH = {
     "absolute_": _abs_,
     "acos": _acos,
     "acos_": _acos_,
+    "acosh": _acosh,
+    "acosh_": _acosh_,
     "add": _add,
     "add_": _add_,
     "addcdiv": _addcdiv,
@@ -7309,21 +7535,31 @@ TORCH = {
     "any": _any,
     "arccos": _acos,
     "arccos_": _acos_,
+    "arccosh": _acosh,
+    "arccosh_": _acosh_,
     "arcsin": _asin,
     "arcsin_": _asin_,
+    "arcsinh": _asinh,
+    "arcsinh_": _asinh_,
     "arctan": _atan,
     "arctan2": _atan2,
     "arctan2_": _atan2_,
     "arctan_": _atan_,
+    "arctanh": _atanh,
+    "arctanh_": _atanh_,
     "argmax": _argmax,
     "argmin": _argmin,
     "as_strided": _as_strided,
     "asin": _asin,
     "asin_": _asin_,
+    "asinh": _asinh,
+    "asinh_": _asinh_,
     "atan": _atan,
     "atan2": _atan2,
     "atan2_": _atan2_,
     "atan_": _atan_,
+    "atanh": _atanh,
+    "atanh_": _atanh_,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
     "bitwise_and": _bitwise_and,
@@ -7373,6 +7609,8 @@ TORCH = {
     "equal": _equal,
     "erf": _erf,
     "erf_": _erf_,
+    "erfc": _erfc,
+    "erfc_": _erfc_,
     "exp": _exp,
     "exp2": _exp2,
     "exp2_": _exp2_,
@@ -7529,6 +7767,8 @@ TENSOR = {
     "absolute_": _abs_,
     "acos": _acos,
     "acos_": _acos_,
+    "acosh": _acosh,
+    "acosh_": _acosh_,
     "add": _add,
     "add_": _add_,
     "addcdiv": _addcdiv,
@@ -7544,21 +7784,31 @@ TENSOR = {
     "any": _any,
     "arccos": _acos,
     "arccos_": _acos_,
+    "arccosh": _acosh,
+    "arccosh_": _acosh_,
     "arcsin": _asin,
     "arcsin_": _asin_,
+    "arcsinh": _asinh,
+    "arcsinh_": _asinh_,
     "arctan": _atan,
     "arctan2": _atan2,
     "arctan2_": _atan2_,
     "arctan_": _atan_,
+    "arctanh": _atanh,
+    "arctanh_": _atanh_,
     "argmax": _argmax,
     "argmin": _argmin,
     "as_strided": _as_strided,
     "asin": _asin,
     "asin_": _asin_,
+    "asinh": _asinh,
+    "asinh_": _asinh_,
     "atan": _atan,
     "atan2": _atan2,
     "atan2_": _atan2_,
     "atan_": _atan_,
+    "atanh": _atanh,
+    "atanh_": _atanh_,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
     "bitwise_and": _bitwise_and,
@@ -7607,6 +7857,8 @@ TENSOR = {
     "equal": _equal,
     "erf": _erf,
     "erf_": _erf_,
+    "erfc": _erfc,
+    "erfc_": _erfc_,
     "exp": _exp,
     "exp2": _exp2,
     "exp2_": _exp2_,
@@ -7795,6 +8047,8 @@ FUNCTIONAL = {
 SPECIAL = {
     "erf": _erf,
     "erf_": _erf_,
+    "erfc": _erfc,
+    "erfc_": _erfc_,
     "exp2": _exp2,
     "exp2_": _exp2_,
     "expit": _sigmoid,
