@@ -1,0 +1,78 @@
+/* Convolutions.
+ * namespace: ops
+ *
+ * Strides, paddings and dilations are one number per spatial dimension, or one for all of them.
+ */
+#ifndef FLAMBEAU_CONV_H
+#define FLAMBEAU_CONV_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Convolution (cross-correlation) in one dimension.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `weight`: [o, c / groups, k], dtype of `input`.
+ * - `bias`: [o]; default none.
+ * - `stride`: distance of the windows; default 1.
+ * - `padding`: zeros added at both ends; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `groups`: number of separate groups of channels; default 1.
+ * - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv1d(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
+    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation, int64_t groups FLAM_DEFAULT(1));
+
+/** Convolution (cross-correlation) in two dimensions.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `weight`: [o, c / groups, kh, kw], dtype of `input`.
+ * - `bias`: [o]; default none.
+ * - `stride`: distance of the windows; default 1.
+ * - `padding`: zeros added at both ends; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `groups`: number of separate groups of channels; default 1.
+ * - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where
+ *   `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv2d(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
+    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation, int64_t groups FLAM_DEFAULT(1));
+
+/** Transposed convolution in two dimensions: the gradient of `flam_conv2d` by its input, as an op.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `weight`: [c, o / groups, kh, kw], dtype of `input`.
+ * - `bias`: [o]; default none.
+ * - `stride`: of the convolution it transposes; default 1.
+ * - `padding`: of the convolution it transposes; default 0.
+ * - `output_padding`: added to one side of the result; default 0.
+ * - `groups`: number of separate groups of channels; default 1.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv_transpose2d(
+    const flam_tensor *input, const flam_tensor *weight,
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
+    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+    const int64_t *output_padding FLAM_DEFAULT(0), size_t n_output_padding,
+    int64_t groups FLAM_DEFAULT(1), const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

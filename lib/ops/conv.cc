@@ -1,0 +1,160 @@
+// Convolutions. Three maps are closed under differentiation: y = conv(x, w), the gradient by x and the
+// gradient by w; each one's gradients are the other two, so second derivatives need nothing more.
+#include "kernels/conv.h"
+
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/ops.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvParams& p);
+Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
+                     const ConvParams& p);
+Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const ConvParams& p);
+
+// Sum over images and positions: what a bias per channel receives.
+Tensor per_channel(const Tensor& dy) {
+  Dims over;
+  for (int64_t d = 0; d < dy.dim(); ++d) {
+    if (d != 1) over.push_back(d);
+  }
+  return sum(dy, over);
+}
+
+struct ConvBackward {
+  Saved x, w;
+  ConvParams p;
+  static constexpr auto name = "ConvolutionBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? data_gradient(dy, w, {}, x.unchecked().sizes(), p) : Tensor(),
+            wanted(1) ? weight_gradient(dy, x, w.unchecked().sizes(), p) : Tensor(),
+            wanted(2) ? per_channel(dy) : Tensor()};
+  }
+};
+
+struct DataGradientBackward {
+  Saved dy, w;
+  ConvParams p;
+  static constexpr auto name = "ConvolutionBackward0";
+  Tensors operator()(const Tensor& g) const {
+    return {wanted(0) ? forward(g, w, {}, p) : Tensor(),
+            wanted(1) ? weight_gradient(dy, g, w.unchecked().sizes(), p) : Tensor(),
+            wanted(2) ? per_channel(g) : Tensor()};
+  }
+};
+
+struct WeightGradientBackward {
+  Saved dy, x;
+  ConvParams p;
+  static constexpr auto name = "ConvolutionBackward0";
+  Tensors operator()(const Tensor& g) const {
+    return {wanted(0) ? forward(x, g, {}, p) : Tensor(),
+            wanted(1) ? data_gradient(dy, g, {}, x.unchecked().sizes(), p) : Tensor()};
+  }
+};
+
+Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvParams& p) {
+  Call c{"convolution", Cast::lower, {x, w, bias}};
+  const Dims sizes = conv_sizes("convolution", c[0], c[1], p);
+  Tensor y = c.output(sizes, c[0].dtype());
+  run_conv("convolution", y, c[0], c[1], c[2], p);
+  return c.track(std::move(y), ConvBackward{c.save(c[0]), c.save(c[1]), p});
+}
+
+Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
+                     const ConvParams& p) {
+  Call c{"conv_transpose", Cast::lower, {dy, w, bias}};
+  Tensor dx = c.output(x_sizes, c[0].dtype());
+  run_conv_backward_data("conv_transpose", dx, c[0], c[1], c[2], p);
+  return c.track(std::move(dx), DataGradientBackward{c.save(c[0]), c.save(c[1]), p});
+}
+
+Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const ConvParams& p) {
+  Call c{"conv_weight_gradient", Cast::lower, {dy, x}};
+  Tensor dw = c.output(w_sizes, c[0].dtype());
+  run_conv_backward_weight("conv_weight_gradient", dw, c[0], c[1], p);
+  return c.track(std::move(dw), WeightGradientBackward{c.save(c[0]), c.save(c[1]), p});
+}
+
+// One value per spatial dimension from one for all, from none, or from as many.
+Dims per_dimension(const char* op, const char* what, DimsView given, size_t spatial, int64_t fallback,
+                   int64_t least) {
+  Dims out(spatial, given.empty() ? fallback : given[0]);
+  if (given.size() > 1) {
+    check(given.size() == spatial, Code::shape, op, ": ", what, " has ", given.size(), " values for ", spatial,
+          " spatial dimensions");
+    out = Dims(given);
+  }
+  for (int64_t v : out) {
+    check(v >= least, Code::invalid_argument, op, ": ", what, " must be at least ", least, ", got ", to_string(out));
+  }
+  return out;
+}
+
+struct Operands {
+  Tensor x;
+  bool batched;
+};
+
+Operands with_batch(const char* op, const Tensor& x, const Tensor& w, size_t spatial) {
+  check(w.dim() == int64_t(spatial) + 2, Code::shape, op, ": weight must have ", spatial + 2, " dimensions, got ",
+        describe(w));
+  const bool batched = x.dim() == int64_t(spatial) + 2;
+  check(batched || x.dim() == int64_t(spatial) + 1, Code::shape, "Expected ", spatial + 1, "D (unbatched) or ",
+        spatial + 2, "D (batched) input to ", op, ", but got input of size: ", to_string(x.sizes()));
+  check(is_floating(x.dtype()) && x.dtype() == w.dtype(), Code::dtype, op,
+        ": input and weight must have one floating point dtype, got ", name_of(x.dtype()), " and ",
+        name_of(w.dtype()), ". Convert one with .to(dtype)");
+  return {batched ? x : unsqueeze(x, 0), batched};
+}
+
+ConvParams params(const char* op, size_t spatial, DimsView stride, DimsView padding, DimsView dilation,
+                  int64_t groups) {
+  check(groups > 0, Code::invalid_argument, op, ": groups must be positive, got ", groups);
+  return {per_dimension(op, "stride", stride, spatial, 1, 1), per_dimension(op, "padding", padding, spatial, 0, 0),
+          per_dimension(op, "dilation", dilation, spatial, 1, 1), groups};
+}
+
+Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+            DimsView padding, DimsView dilation, int64_t groups) {
+  const ConvParams p = params(op, spatial, stride, padding, dilation, groups);
+  const Operands o = with_batch(op, x, w, spatial);
+  const Tensor y = forward(o.x, w, bias, p);
+  return o.batched ? y : squeeze(y, Dims{0});
+}
+
+}  // namespace
+
+Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride, DimsView padding,
+              DimsView dilation, int64_t groups) {
+  return conv("conv1d", 1, x, w, bias, stride, padding, dilation, groups);
+}
+
+Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride, DimsView padding,
+              DimsView dilation, int64_t groups) {
+  return conv("conv2d", 2, x, w, bias, stride, padding, dilation, groups);
+}
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride, DimsView padding,
+                        DimsView output_padding, int64_t groups, DimsView dilation) {
+  const char* op = "conv_transpose2d";
+  const ConvParams p = params(op, 2, stride, padding, dilation, groups);
+  const Dims extra = per_dimension(op, "output_padding", output_padding, 2, 0, 0);
+  const Operands o = with_batch(op, x, w, 2);
+  check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", to_string(w.sizes()),
+        " expects input with ", w.size(0), " channels, got ", describe(x));
+  Dims sizes{o.x.size(0), w.size(1) * groups, 0, 0};
+  for (size_t d = 0; d < 2; ++d) {
+    sizes[d + 2] = (o.x.sizes()[d + 2] - 1) * p.stride[d] - 2 * p.padding[d] +
+                   p.dilation[d] * (w.sizes()[d + 2] - 1) + extra[d] + 1;
+    check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
+          ": output padding must be smaller than either stride or dilation");
+  }
+  const Tensor y = data_gradient(o.x, w, bias, sizes, p);
+  return o.batched ? y : squeeze(y, Dims{0});
+}
+
+}  // namespace flambeau::ops
