@@ -169,6 +169,13 @@ struct flam_api_table {
   flam_status (*allclose)(const flam_tensor *, const flam_tensor *, double, double, flam_bool,
       flam_bool *);
   flam_status (*equal)(const flam_tensor *, const flam_tensor *, flam_bool *);
+  flam_tensor *(*conv1d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
+  flam_tensor *(*conv2d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
+      int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
+  flam_tensor *(*conv_transpose2d)(const flam_tensor *, const flam_tensor *, const flam_tensor *,
+      const int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t, const
+      int64_t *, size_t);
   flam_tensor *(*scalar_f64)(double);
   flam_tensor *(*scalar_i64)(int64_t);
   flam_tensor *(*scalar_bool)(flam_bool);
@@ -325,6 +332,10 @@ struct flam_api_table {
   flam_status (*module_remove_hook)(flam_module *, uint64_t);
   const char *(*module_format)(const flam_module *);
   int64_t (*module_numel)(const flam_module *);
+  flam_tensor *(*batch_norm)(const flam_tensor *, flam_tensor *, flam_tensor *, const flam_tensor *,
+      const flam_tensor *, flam_bool, double, double);
+  flam_tensor *(*layer_norm)(const flam_tensor *, const int64_t *, size_t, const flam_tensor *,
+      const flam_tensor *, double);
   flam_tensor *(*abs)(const flam_tensor *);
   flam_tensor *(*abs_)(flam_tensor *);
   flam_tensor *(*abs_out)(const flam_tensor *, flam_tensor *);
@@ -755,6 +766,9 @@ static const char *const flam_api_names_[] = {
     "flam_isclose",
     "flam_allclose",
     "flam_equal",
+    "flam_conv1d",
+    "flam_conv2d",
+    "flam_conv_transpose2d",
     "flam_scalar_f64",
     "flam_scalar_i64",
     "flam_scalar_bool",
@@ -897,6 +911,8 @@ static const char *const flam_api_names_[] = {
     "flam_module_remove_hook",
     "flam_module_format",
     "flam_module_numel",
+    "flam_batch_norm",
+    "flam_layer_norm",
     "flam_abs",
     "flam_abs_",
     "flam_abs_out",
@@ -1346,6 +1362,9 @@ const char *flam_library_load(const char *path) {
 #define flam_isclose (flam_api.isclose)
 #define flam_allclose (flam_api.allclose)
 #define flam_equal (flam_api.equal)
+#define flam_conv1d (flam_api.conv1d)
+#define flam_conv2d (flam_api.conv2d)
+#define flam_conv_transpose2d (flam_api.conv_transpose2d)
 #define flam_scalar_f64 (flam_api.scalar_f64)
 #define flam_scalar_i64 (flam_api.scalar_i64)
 #define flam_scalar_bool (flam_api.scalar_bool)
@@ -1488,6 +1507,8 @@ const char *flam_library_load(const char *path) {
 #define flam_module_remove_hook (flam_api.module_remove_hook)
 #define flam_module_format (flam_api.module_format)
 #define flam_module_numel (flam_api.module_numel)
+#define flam_batch_norm (flam_api.batch_norm)
+#define flam_layer_norm (flam_api.layer_norm)
 #define flam_abs (flam_api.abs)
 #define flam_abs_ (flam_api.abs_)
 #define flam_abs_out (flam_api.abs_out)

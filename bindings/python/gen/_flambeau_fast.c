@@ -588,6 +588,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"
+#include "flambeau/conv.h"
 #include "flambeau/creation.h"
 #include "flambeau/data.h"
 #include "flambeau/derived.h"
@@ -599,6 +600,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/matmul.h"
 #include "flambeau/memory.h"
 #include "flambeau/module.h"
+#include "flambeau/norm.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/reduce.h"
 #include "flambeau/shape.h"
@@ -612,24 +614,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 800), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 844), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 809), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 853), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 812), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 856), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 816), // flam_state const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 860), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 818), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 862), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
@@ -644,64 +646,64 @@ static void *_cffi_types[] = {
 /* 30 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 31 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION, 50), // flam_dataset *()(flam_dataset_vtable const *)
-/* 33 */ _CFFI_OP(_CFFI_OP_POINTER, 799), // flam_dataset_vtable const *
+/* 33 */ _CFFI_OP(_CFFI_OP_POINTER, 843), // flam_dataset_vtable const *
 /* 34 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION, 50), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 36 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 37 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 38 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 754), // flam_error *()(void)
+/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 798), // flam_error *()(void)
 /* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 511), // flam_event *()(int32_t, int32_t)
+/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 555), // flam_event *()(int32_t, int32_t)
 /* 42 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 43 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 763), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 46 */ _CFFI_OP(_CFFI_OP_POINTER, 818), // flam_tensor *
-/* 47 */ _CFFI_OP(_CFFI_OP_POINTER, 806), // flam_hook_callback const *
+/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 807), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 46 */ _CFFI_OP(_CFFI_OP_POINTER, 862), // flam_tensor *
+/* 47 */ _CFFI_OP(_CFFI_OP_POINTER, 850), // flam_hook_callback const *
 /* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 527), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 50 */ _CFFI_OP(_CFFI_OP_POINTER, 798), // flam_dataset *
-/* 51 */ _CFFI_OP(_CFFI_OP_POINTER, 808), // flam_loader_options const *
+/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 571), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 50 */ _CFFI_OP(_CFFI_OP_POINTER, 842), // flam_dataset *
+/* 51 */ _CFFI_OP(_CFFI_OP_POINTER, 852), // flam_loader_options const *
 /* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 537), // flam_module *()(char const *, flam_module_vtable const *)
-/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 797), // char const *
-/* 55 */ _CFFI_OP(_CFFI_OP_POINTER, 811), // flam_module_vtable const *
+/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_module *()(char const *, flam_module_vtable const *)
+/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 841), // char const *
+/* 55 */ _CFFI_OP(_CFFI_OP_POINTER, 855), // flam_module_vtable const *
 /* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION, 537), // flam_module *()(flam_module const *, char const *)
+/* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_module *()(flam_module const *, char const *)
 /* 58 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 59 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
 /* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 61 */ _CFFI_OP(_CFFI_OP_FUNCTION, 772), // flam_node *()(flam_node const *, size_t)
+/* 61 */ _CFFI_OP(_CFFI_OP_FUNCTION, 816), // flam_node *()(flam_node const *, size_t)
 /* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 63 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION, 772), // flam_node *()(flam_tensor const *)
+/* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION, 816), // flam_node *()(flam_tensor const *)
 /* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION, 775), // flam_saved *()(flam_tensor const *, int64_t)
+/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION, 819), // flam_saved *()(flam_tensor const *, int64_t)
 /* 69 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 70 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION, 574), // flam_state *()(flam_module const *)
+/* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION, 618), // flam_state *()(flam_module const *)
 /* 73 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 574), // flam_state *()(flam_module const *, int32_t)
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 618), // flam_state *()(flam_module const *, int32_t)
 /* 76 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 77 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 79 */ _CFFI_OP(_CFFI_OP_FUNCTION, 574), // flam_state *()(void)
+/* 79 */ _CFFI_OP(_CFFI_OP_FUNCTION, 618), // flam_state *()(void)
 /* 80 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION, 781), // flam_stream *()(int32_t)
+/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION, 825), // flam_stream *()(int32_t)
 /* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 781), // flam_stream *()(int32_t, int32_t)
+/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 825), // flam_stream *()(int32_t, int32_t)
 /* 85 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION, 781), // flam_stream *()(int32_t, void *)
+/* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION, 825), // flam_stream *()(int32_t, void *)
 /* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 90 */ _CFFI_OP(_CFFI_OP_POINTER, 827), // void *
+/* 90 */ _CFFI_OP(_CFFI_OP_POINTER, 871), // void *
 /* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(double)
 /* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
@@ -714,7 +716,7 @@ static void *_cffi_types[] = {
 /* 100 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_saved const *)
-/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 814), // flam_saved const *
+/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 858), // flam_saved const *
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_state const *, char const *)
 /* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
@@ -813,632 +815,676 @@ static void *_cffi_types[] = {
 /* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 200 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
 /* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
+/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
 /* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
+/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 205 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 208 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
-/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
 /* 213 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 220 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 225 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 226 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
+/* 217 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 218 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 227 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 231 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
 /* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 236 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 237 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 237 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 239 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 240 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 241 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 242 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 243 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
-/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 249 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 250 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 253 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 254 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 255 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 256 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 257 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 245 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 246 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 247 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 249 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 251 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 253 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 256 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
 /* 258 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 260 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 266 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
-/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 270 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 271 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 272 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 273 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 274 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 260 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 264 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 266 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 267 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 270 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 275 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 276 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 277 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 278 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 276 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
 /* 279 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 282 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 284 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 285 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
-/* 290 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 280 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 281 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 287 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 289 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 291 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
 /* 292 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
-/* 297 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 298 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 299 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
-/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 306 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
-/* 310 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 311 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 314 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
-/* 316 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 317 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 319 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 323 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 293 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 294 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 295 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 298 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 300 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 301 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 302 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 303 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 312 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 313 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 314 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 315 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 317 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 319 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 326 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 327 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 328 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 330 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
-/* 332 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 333 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 335 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
-/* 337 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 338 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 340 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 343 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 344 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
-/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 350 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 351 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 352 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 353 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
-/* 354 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 355 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
-/* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 362 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 364 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 366 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
-/* 367 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 333 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 334 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 335 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 336 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 338 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 341 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 345 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 346 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 347 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 348 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 349 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 353 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 354 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 355 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 356 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 357 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 358 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 359 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 360 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 361 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 362 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 364 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 366 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 367 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 369 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
 /* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
-/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 375 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 377 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 378 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 381 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 382 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 383 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 385 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 387 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 388 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 390 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 391 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 392 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 394 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 371 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 373 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 379 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 380 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 381 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 383 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 384 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
+/* 385 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 388 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 389 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 390 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 391 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 392 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 394 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
 /* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 398 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 398 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 399 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 400 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 403 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 408 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 409 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 411 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 413 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 415 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 418 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 419 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 423 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 425 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
-/* 426 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
+/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
+/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 412 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 415 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 416 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 418 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 420 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 421 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 426 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 428 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 429 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 430 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 431 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
-/* 432 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 433 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 434 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 435 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 436 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
-/* 437 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 431 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 432 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 433 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 440 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 442 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
-/* 443 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 439 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 441 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 442 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 443 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 444 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 445 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 446 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 447 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
 /* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 450 */ _CFFI_OP(_CFFI_OP_POINTER, 819), // flam_tensor_list const *
-/* 451 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int32_t)
-/* 454 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 451 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 452 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 453 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 454 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 455 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 457 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 458 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 457 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 458 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 460 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 461 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 462 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 461 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 462 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
 /* 463 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 464 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 464 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 467 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 468 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 469 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 470 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 471 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t)
-/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 473 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
-/* 475 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 478 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 480 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 482 */ _CFFI_OP(_CFFI_OP_POINTER, 792), // void(*)(void *)
-/* 483 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 484 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION, 787), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 486 */ _CFFI_OP(_CFFI_OP_POINTER, 803), // flam_function const *
-/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 493 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 495 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
-/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 498 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 499 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
-/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 501 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
-/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 503 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 469 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 470 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
+/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 492 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor_list const *, size_t)
+/* 494 */ _CFFI_OP(_CFFI_OP_POINTER, 863), // flam_tensor_list const *
+/* 495 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 497 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int32_t)
+/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 499 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 502 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 506 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 507 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 508 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 510 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 511 */ _CFFI_OP(_CFFI_OP_POINTER, 801), // flam_event *
-/* 512 */ _CFFI_OP(_CFFI_OP_POINTER, 817), // flam_stream const *
-/* 513 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 515 */ _CFFI_OP(_CFFI_OP_POINTER, 801), // flam_event const *
-/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 517 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 515),
-/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 515),
-/* 520 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // double *
-/* 521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 515),
-/* 524 */ _CFFI_OP(_CFFI_OP_NOOP, 501),
-/* 525 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 526 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 527 */ _CFFI_OP(_CFFI_OP_POINTER, 807), // flam_loader *
-/* 528 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 529 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 532 */ _CFFI_OP(_CFFI_OP_POINTER, 807), // flam_loader const *
-/* 533 */ _CFFI_OP(_CFFI_OP_POINTER, 70), // int64_t *
-/* 534 */ _CFFI_OP(_CFFI_OP_NOOP, 533),
-/* 535 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 536 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 537 */ _CFFI_OP(_CFFI_OP_POINTER, 809), // flam_module *
-/* 538 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 506 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 507 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 510 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 512 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t)
+/* 516 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 517 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 518 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
+/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 526 */ _CFFI_OP(_CFFI_OP_POINTER, 836), // void(*)(void *)
+/* 527 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 831), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 530 */ _CFFI_OP(_CFFI_OP_POINTER, 847), // flam_function const *
+/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 533 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 536 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 539 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
-/* 542 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 543 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
-/* 544 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 545 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 546 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
-/* 547 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 548 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 549 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 550 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 551 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
-/* 552 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 553 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 554 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 555 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 556 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 557 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
-/* 558 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 561 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
-/* 562 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 563 */ _CFFI_OP(_CFFI_OP_POINTER, 810), // flam_module_hook const *
-/* 564 */ _CFFI_OP(_CFFI_OP_POINTER, 568), // uint64_t *
+/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
+/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
+/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 545 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
+/* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 548 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 549 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 550 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 551 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 552 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 553 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 555 */ _CFFI_OP(_CFFI_OP_POINTER, 845), // flam_event *
+/* 556 */ _CFFI_OP(_CFFI_OP_POINTER, 861), // flam_stream const *
+/* 557 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 558 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 559 */ _CFFI_OP(_CFFI_OP_POINTER, 845), // flam_event const *
+/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 561 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 562 */ _CFFI_OP(_CFFI_OP_NOOP, 559),
+/* 563 */ _CFFI_OP(_CFFI_OP_NOOP, 559),
+/* 564 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // double *
 /* 565 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 567 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
-/* 568 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 567 */ _CFFI_OP(_CFFI_OP_NOOP, 559),
+/* 568 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
 /* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 570 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 571 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 572 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 573 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 574 */ _CFFI_OP(_CFFI_OP_POINTER, 816), // flam_state *
-/* 575 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 576 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 577 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 578 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 579 */ _CFFI_OP(_CFFI_OP_NOOP, 512),
-/* 580 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 582 */ _CFFI_OP(_CFFI_OP_NOOP, 512),
-/* 583 */ _CFFI_OP(_CFFI_OP_NOOP, 501),
-/* 584 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 585 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 586 */ _CFFI_OP(_CFFI_OP_NOOP, 512),
-/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 564),
+/* 570 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 571 */ _CFFI_OP(_CFFI_OP_POINTER, 851), // flam_loader *
+/* 572 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 573 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 576 */ _CFFI_OP(_CFFI_OP_POINTER, 851), // flam_loader const *
+/* 577 */ _CFFI_OP(_CFFI_OP_POINTER, 70), // int64_t *
+/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
+/* 579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 581 */ _CFFI_OP(_CFFI_OP_POINTER, 853), // flam_module *
+/* 582 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 583 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 585 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
+/* 586 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
 /* 588 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 590 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 591 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 592 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
-/* 593 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 594 */ _CFFI_OP(_CFFI_OP_NOOP, 512),
-/* 595 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 596 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 597 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 598 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 590 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
+/* 591 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 592 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 593 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 595 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
+/* 596 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 597 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 598 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 599 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 600 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 601 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 600 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 601 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
 /* 602 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 603 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 604 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 606 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 608 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 609 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 610 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 611 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 612 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 613 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 614 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 615 */ _CFFI_OP(_CFFI_OP_POINTER, 46), // flam_tensor * *
-/* 616 */ _CFFI_OP(_CFFI_OP_NOOP, 615),
-/* 617 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 618 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 619 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 620 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 621 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
-/* 622 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 623 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 624 */ _CFFI_OP(_CFFI_OP_NOOP, 533),
-/* 625 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 626 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 627 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 628 */ _CFFI_OP(_CFFI_OP_NOOP, 501),
-/* 629 */ _CFFI_OP(_CFFI_OP_NOOP, 501),
-/* 630 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 631 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 632 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 633 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 634 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 635 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
-/* 636 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 637 */ _CFFI_OP(_CFFI_OP_NOOP, 533),
-/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 533),
+/* 604 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
+/* 606 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 607 */ _CFFI_OP(_CFFI_OP_POINTER, 854), // flam_module_hook const *
+/* 608 */ _CFFI_OP(_CFFI_OP_POINTER, 612), // uint64_t *
+/* 609 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 610 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 611 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
+/* 612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 613 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 614 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 615 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 616 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 617 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 618 */ _CFFI_OP(_CFFI_OP_POINTER, 860), // flam_state *
+/* 619 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 621 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 622 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 623 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
+/* 624 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 625 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 626 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
+/* 627 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
+/* 628 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 629 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 630 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
+/* 631 */ _CFFI_OP(_CFFI_OP_NOOP, 608),
+/* 632 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 633 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 634 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 635 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 636 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 637 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
 /* 639 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
-/* 641 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 642 */ _CFFI_OP(_CFFI_OP_NOOP, 564),
+/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 641 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 642 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 643 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 644 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 645 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 646 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 647 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 648 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 649 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 650 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 652 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 654 */ _CFFI_OP(_CFFI_OP_NOOP, 615),
-/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 656 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 657 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 658 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 659 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 660 */ _CFFI_OP(_CFFI_OP_NOOP, 615),
-/* 661 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 662 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 663 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 664 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 665 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 666 */ _CFFI_OP(_CFFI_OP_NOOP, 615),
-/* 667 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 668 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 669 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 670 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 671 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 672 */ _CFFI_OP(_CFFI_OP_NOOP, 615),
-/* 673 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 674 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 675 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 676 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 677 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 678 */ _CFFI_OP(_CFFI_OP_POINTER, 787), // flam_tensor_list * *
-/* 679 */ _CFFI_OP(_CFFI_OP_POINTER, 90), // void * *
-/* 680 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 681 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 159), // int64_t const *()(flam_tensor const *)
-/* 684 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 685 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 686 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_dataset const *)
-/* 687 */ _CFFI_OP(_CFFI_OP_POINTER, 798), // flam_dataset const *
-/* 688 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 689 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_loader const *)
-/* 690 */ _CFFI_OP(_CFFI_OP_NOOP, 532),
-/* 691 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 692 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_module const *)
-/* 693 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 694 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 695 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_node const *, size_t)
-/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 644 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 645 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 646 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 647 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 648 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 649 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 650 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 651 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 652 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 653 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 654 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 656 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 657 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 659 */ _CFFI_OP(_CFFI_OP_POINTER, 46), // flam_tensor * *
+/* 660 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
+/* 661 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 662 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 664 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 665 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 666 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 667 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 668 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
+/* 669 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 670 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 672 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
+/* 673 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
+/* 674 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 675 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 676 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 677 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 678 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 679 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 680 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 681 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
+/* 682 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
+/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 684 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 685 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 686 */ _CFFI_OP(_CFFI_OP_NOOP, 608),
+/* 687 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 688 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 689 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 690 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 691 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 693 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 694 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 695 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
 /* 697 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 698 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 699 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_stream const *)
-/* 700 */ _CFFI_OP(_CFFI_OP_NOOP, 512),
-/* 701 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 702 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_tensor const *)
-/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 704 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 705 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_tensor const *, int64_t)
-/* 706 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 707 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 708 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 709 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(int32_t)
-/* 710 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 698 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
+/* 699 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 700 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 701 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 702 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 703 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 704 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
+/* 705 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 706 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 707 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 708 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 709 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 710 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
 /* 711 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 712 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(void *)
+/* 712 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
 /* 713 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 714 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 715 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 716 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 714 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 715 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 716 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
 /* 717 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 718 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 720 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 721 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 722 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 723 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 725 */ _CFFI_OP(_CFFI_OP_NOOP, 450),
+/* 718 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 720 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 722 */ _CFFI_OP(_CFFI_OP_POINTER, 831), // flam_tensor_list * *
+/* 723 */ _CFFI_OP(_CFFI_OP_POINTER, 90), // void * *
+/* 724 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 725 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
 /* 726 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 727 */ _CFFI_OP(_CFFI_OP_FUNCTION, 826), // uint32_t()(void)
-/* 728 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 729 */ _CFFI_OP(_CFFI_OP_FUNCTION, 568), // uint64_t()(flam_node const *)
-/* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 731 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION, 568), // uint64_t()(int32_t)
-/* 733 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 734 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 735 */ _CFFI_OP(_CFFI_OP_FUNCTION, 568), // uint64_t()(void)
-/* 736 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 737 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(flam_stream const *)
-/* 738 */ _CFFI_OP(_CFFI_OP_NOOP, 512),
-/* 739 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 740 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(flam_tensor const *)
-/* 741 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 727 */ _CFFI_OP(_CFFI_OP_FUNCTION, 159), // int64_t const *()(flam_tensor const *)
+/* 728 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 729 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 730 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_dataset const *)
+/* 731 */ _CFFI_OP(_CFFI_OP_POINTER, 842), // flam_dataset const *
+/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 733 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_loader const *)
+/* 734 */ _CFFI_OP(_CFFI_OP_NOOP, 576),
+/* 735 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 736 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_module const *)
+/* 737 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 739 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_node const *, size_t)
+/* 740 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 741 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 742 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 743 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(void)
-/* 744 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 745 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(char const *, void *, void(*)(void *))
-/* 746 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 747 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 748 */ _CFFI_OP(_CFFI_OP_NOOP, 482),
-/* 749 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 750 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_dataset *)
-/* 751 */ _CFFI_OP(_CFFI_OP_NOOP, 50),
+/* 743 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_stream const *)
+/* 744 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
+/* 745 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 746 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_tensor const *)
+/* 747 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 748 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 749 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_tensor const *, int64_t)
+/* 750 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 752 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_error *)
-/* 754 */ _CFFI_OP(_CFFI_OP_POINTER, 800), // flam_error *
+/* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(int32_t)
+/* 754 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 755 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 756 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_event *)
-/* 757 */ _CFFI_OP(_CFFI_OP_NOOP, 511),
+/* 756 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(void *)
+/* 757 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
 /* 758 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 759 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_format_options *)
-/* 760 */ _CFFI_OP(_CFFI_OP_POINTER, 802), // flam_format_options *
+/* 759 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 760 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 761 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 762 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_hook *)
-/* 763 */ _CFFI_OP(_CFFI_OP_POINTER, 805), // flam_hook *
+/* 762 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 763 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 764 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 765 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_loader_options *)
-/* 766 */ _CFFI_OP(_CFFI_OP_POINTER, 808), // flam_loader_options *
+/* 765 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 766 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 767 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 768 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_module *)
-/* 769 */ _CFFI_OP(_CFFI_OP_NOOP, 537),
+/* 768 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 769 */ _CFFI_OP(_CFFI_OP_NOOP, 494),
 /* 770 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 771 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_node *)
-/* 772 */ _CFFI_OP(_CFFI_OP_POINTER, 812), // flam_node *
-/* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 774 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_saved *)
-/* 775 */ _CFFI_OP(_CFFI_OP_POINTER, 814), // flam_saved *
-/* 776 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 777 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_state *)
-/* 778 */ _CFFI_OP(_CFFI_OP_NOOP, 574),
-/* 779 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 780 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_stream *)
-/* 781 */ _CFFI_OP(_CFFI_OP_POINTER, 817), // flam_stream *
-/* 782 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 783 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_tensor *)
-/* 784 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 785 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 786 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(flam_tensor_list *)
-/* 787 */ _CFFI_OP(_CFFI_OP_POINTER, 819), // flam_tensor_list *
+/* 771 */ _CFFI_OP(_CFFI_OP_FUNCTION, 870), // uint32_t()(void)
+/* 772 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 612), // uint64_t()(flam_node const *)
+/* 774 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 775 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 776 */ _CFFI_OP(_CFFI_OP_FUNCTION, 612), // uint64_t()(int32_t)
+/* 777 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 778 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 779 */ _CFFI_OP(_CFFI_OP_FUNCTION, 612), // uint64_t()(void)
+/* 780 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 781 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(flam_stream const *)
+/* 782 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
+/* 783 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 784 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(flam_tensor const *)
+/* 785 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 786 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 787 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(void)
 /* 788 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(int32_t)
-/* 790 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 791 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 792 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(void *)
-/* 793 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 794 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 795 */ _CFFI_OP(_CFFI_OP_FUNCTION, 827), // void()(void)
+/* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(char const *, void *, void(*)(void *))
+/* 790 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 791 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 792 */ _CFFI_OP(_CFFI_OP_NOOP, 526),
+/* 793 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 794 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_dataset *)
+/* 795 */ _CFFI_OP(_CFFI_OP_NOOP, 50),
 /* 796 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 797 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 798 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 799 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 800 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 801 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 802 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 803 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 804 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 805 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
-/* 806 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
-/* 807 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
-/* 808 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
-/* 809 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
-/* 810 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
-/* 811 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
-/* 812 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
-/* 813 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
-/* 814 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
-/* 815 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
-/* 816 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
-/* 817 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
-/* 818 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
-/* 819 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
-/* 820 */ _CFFI_OP(_CFFI_OP_POINTER, 650), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 821 */ _CFFI_OP(_CFFI_OP_POINTER, 656), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 822 */ _CFFI_OP(_CFFI_OP_POINTER, 663), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 823 */ _CFFI_OP(_CFFI_OP_POINTER, 668), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 824 */ _CFFI_OP(_CFFI_OP_POINTER, 674), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 825 */ _CFFI_OP(_CFFI_OP_POINTER, 712), // int64_t(*)(void *)
-/* 826 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 827 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_error *)
+/* 798 */ _CFFI_OP(_CFFI_OP_POINTER, 844), // flam_error *
+/* 799 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 800 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_event *)
+/* 801 */ _CFFI_OP(_CFFI_OP_NOOP, 555),
+/* 802 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 803 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_format_options *)
+/* 804 */ _CFFI_OP(_CFFI_OP_POINTER, 846), // flam_format_options *
+/* 805 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_hook *)
+/* 807 */ _CFFI_OP(_CFFI_OP_POINTER, 849), // flam_hook *
+/* 808 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 809 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_loader_options *)
+/* 810 */ _CFFI_OP(_CFFI_OP_POINTER, 852), // flam_loader_options *
+/* 811 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 812 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_module *)
+/* 813 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
+/* 814 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 815 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_node *)
+/* 816 */ _CFFI_OP(_CFFI_OP_POINTER, 856), // flam_node *
+/* 817 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_saved *)
+/* 819 */ _CFFI_OP(_CFFI_OP_POINTER, 858), // flam_saved *
+/* 820 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 821 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_state *)
+/* 822 */ _CFFI_OP(_CFFI_OP_NOOP, 618),
+/* 823 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 824 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_stream *)
+/* 825 */ _CFFI_OP(_CFFI_OP_POINTER, 861), // flam_stream *
+/* 826 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_tensor *)
+/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 829 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 830 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_tensor_list *)
+/* 831 */ _CFFI_OP(_CFFI_OP_POINTER, 863), // flam_tensor_list *
+/* 832 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(int32_t)
+/* 834 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 835 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 836 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(void *)
+/* 837 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
+/* 838 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 839 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(void)
+/* 840 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 841 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 842 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 843 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 844 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 845 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 846 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 847 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 848 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 849 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
+/* 850 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
+/* 851 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
+/* 852 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
+/* 853 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
+/* 854 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
+/* 855 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
+/* 856 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
+/* 857 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
+/* 858 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
+/* 859 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
+/* 860 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
+/* 861 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
+/* 862 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
+/* 863 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
+/* 864 */ _CFFI_OP(_CFFI_OP_POINTER, 694), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 865 */ _CFFI_OP(_CFFI_OP_POINTER, 700), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 866 */ _CFFI_OP(_CFFI_OP_POINTER, 707), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 867 */ _CFFI_OP(_CFFI_OP_POINTER, 712), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 868 */ _CFFI_OP(_CFFI_OP_POINTER, 718), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 869 */ _CFFI_OP(_CFFI_OP_POINTER, 756), // int64_t(*)(void *)
+/* 870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_dataset_vtable_drop =
@@ -4795,6 +4841,110 @@ _cffi_f_flam_baddbmm_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_baddbmm_out _cffi_d_flam_baddbmm_out
 #endif
 
+static flam_tensor * _cffi_d_flam_batch_norm(flam_tensor const * x0, flam_tensor * x1, flam_tensor * x2, flam_tensor const * x3, flam_tensor const * x4, int32_t x5, double x6, double x7)
+{
+  return flam_batch_norm(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_batch_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  flam_tensor * x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  int32_t x5;
+  double x6;
+  double x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_batch_norm", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(46), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = (double)_cffi_to_c_double(arg7);
+  if (x7 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_batch_norm(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_batch_norm _cffi_d_flam_batch_norm
+#endif
+
 static flam_tensor * _cffi_d_flam_binary_cross_entropy(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3)
 {
   return flam_binary_cross_entropy(x0, x1, x2, x3);
@@ -6886,6 +7036,386 @@ _cffi_f_flam_contiguous(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_contiguous _cffi_d_flam_contiguous
 #endif
 
+static flam_tensor * _cffi_d_flam_conv1d(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t x9)
+{
+  return flam_conv1d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_conv1d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int64_t x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_conv1d", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int64_t);
+  if (x9 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_conv1d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_conv1d _cffi_d_flam_conv1d
+#endif
+
+static flam_tensor * _cffi_d_flam_conv2d(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t x9)
+{
+  return flam_conv2d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_conv2d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int64_t x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_conv2d", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int64_t);
+  if (x9 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_conv2d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_conv2d _cffi_d_flam_conv2d
+#endif
+
+static flam_tensor * _cffi_d_flam_conv_transpose2d(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int64_t const * x7, size_t x8, int64_t x9, int64_t const * x10, size_t x11)
+{
+  return flam_conv_transpose2d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  int64_t const * x3;
+  size_t x4;
+  int64_t const * x5;
+  size_t x6;
+  int64_t const * x7;
+  size_t x8;
+  int64_t x9;
+  int64_t const * x10;
+  size_t x11;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+
+  if (!PyArg_UnpackTuple(args, "flam_conv_transpose2d", 12, 12, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, size_t);
+  if (x4 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x6 = _cffi_to_c_int(arg6, size_t);
+  if (x6 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg7, (char **)&x7);
+  if (datasize != 0) {
+    x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg7, (char **)&x7,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x8 = _cffi_to_c_int(arg8, size_t);
+  if (x8 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int64_t);
+  if (x9 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x11 = _cffi_to_c_int(arg11, size_t);
+  if (x11 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_conv_transpose2d(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_conv_transpose2d _cffi_d_flam_conv_transpose2d
+#endif
+
 static flam_tensor * _cffi_d_flam_cos(flam_tensor const * x0)
 {
   return flam_cos(x0);
@@ -7794,10 +8324,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(687), arg0, (char **)&x0);
+      _cffi_type(731), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(687), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(731), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7922,19 +8452,19 @@ _cffi_f_flam_device_capability(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(501), arg1, (char **)&x1);
+      _cffi_type(545), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(501), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(501), arg2, (char **)&x2);
+      _cffi_type(545), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(501), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(545), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8141,19 +8671,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(533), arg1, (char **)&x1);
+      _cffi_type(577), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(533), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(577), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(533), arg2, (char **)&x2);
+      _cffi_type(577), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(533), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(577), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8293,10 +8823,10 @@ _cffi_f_flam_device_parse(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(501), arg1, (char **)&x1);
+      _cffi_type(545), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(501), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8341,10 +8871,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(564), arg1, (char **)&x1);
+      _cffi_type(608), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(564), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(608), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9570,10 +10100,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(754), arg0, (char **)&x0);
+      _cffi_type(798), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(754), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(798), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9606,10 +10136,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(754), arg0, (char **)&x0);
+      _cffi_type(798), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(754), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(798), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9667,7 +10197,7 @@ _cffi_f_flam_error_set(PyObject *self, PyObject *args)
       return NULL;
   }
 
-  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(482));
+  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(526));
   if (x2 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -9705,7 +10235,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(754));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(798));
   return pyresult;
 }
 #else
@@ -9727,10 +10257,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(515), arg0, (char **)&x0);
+      _cffi_type(559), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(515), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(559), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9773,28 +10303,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(515), arg0, (char **)&x0);
+      _cffi_type(559), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(515), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(559), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(515), arg1, (char **)&x1);
+      _cffi_type(559), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(515), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(559), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(520), arg2, (char **)&x2);
+      _cffi_type(564), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(520), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(564), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9847,7 +10377,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(511));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(555));
   return pyresult;
 }
 #else
@@ -9875,19 +10405,19 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(515), arg0, (char **)&x0);
+      _cffi_type(559), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(515), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(559), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(501), arg1, (char **)&x1);
+      _cffi_type(545), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(501), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9928,19 +10458,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(511), arg0, (char **)&x0);
+      _cffi_type(555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(511), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg1, (char **)&x1);
+      _cffi_type(556), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9973,10 +10503,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(511), arg0, (char **)&x0);
+      _cffi_type(555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(511), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10009,10 +10539,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(511), arg0, (char **)&x0);
+      _cffi_type(555), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(511), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(555), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11301,10 +11831,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(760), arg0, (char **)&x0);
+      _cffi_type(804), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(760), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(804), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11659,10 +12189,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(486), arg0, (char **)&x0);
+      _cffi_type(530), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_function const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(486), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(530), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11726,7 +12256,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(787));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(831));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12559,10 +13089,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(763), arg0, (char **)&x0);
+      _cffi_type(807), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(763), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(807), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12595,10 +13125,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(763), arg0, (char **)&x0);
+      _cffi_type(807), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(763), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(807), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13285,6 +13815,93 @@ _cffi_f_flam_l1_loss(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_l1_loss _cffi_d_flam_l1_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_layer_norm(flam_tensor const * x0, int64_t const * x1, size_t x2, flam_tensor const * x3, flam_tensor const * x4, double x5)
+{
+  return flam_layer_norm(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  double x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_layer_norm", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(159), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_layer_norm(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_layer_norm _cffi_d_flam_layer_norm
 #endif
 
 static flam_tensor * _cffi_d_flam_le(flam_tensor const * x0, flam_tensor const * x1)
@@ -13983,7 +14600,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(527));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(571));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14004,10 +14621,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(766), arg0, (char **)&x0);
+      _cffi_type(810), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(766), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(810), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14050,28 +14667,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(532), arg0, (char **)&x0);
+      _cffi_type(576), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(532), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(576), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(533), arg1, (char **)&x1);
+      _cffi_type(577), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(533), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(577), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(533), arg2, (char **)&x2);
+      _cffi_type(577), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(533), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(577), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14106,10 +14723,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(532), arg0, (char **)&x0);
+      _cffi_type(576), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(532), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(576), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14152,10 +14769,10 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(527), arg0, (char **)&x0);
+      _cffi_type(571), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(527), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(571), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15997,19 +16614,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(615), arg3, (char **)&x3);
+      _cffi_type(659), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(615), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(659), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(615), arg4, (char **)&x4);
+      _cffi_type(659), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(615), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(659), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16667,10 +17284,10 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(533), arg2, (char **)&x2);
+      _cffi_type(577), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(533), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(577), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16842,19 +17459,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(615), arg3, (char **)&x3);
+      _cffi_type(659), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(615), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(659), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(615), arg4, (char **)&x4);
+      _cffi_type(659), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(615), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(659), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17209,10 +17826,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17222,19 +17839,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(563), arg2, (char **)&x2);
+      _cffi_type(607), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(563), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(607), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(564), arg3, (char **)&x3);
+      _cffi_type(608), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(564), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(608), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17352,7 +17969,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(537));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17562,7 +18179,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(574));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17610,7 +18227,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(574));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17663,7 +18280,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(537));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17775,10 +18392,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17819,10 +18436,10 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17872,10 +18489,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17920,10 +18537,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17960,10 +18577,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18008,10 +18625,10 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18076,10 +18693,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18094,10 +18711,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg2, (char **)&x2);
+      _cffi_type(581), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18140,10 +18757,10 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18211,7 +18828,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(574));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18240,10 +18857,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18326,10 +18943,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(537), arg0, (char **)&x0);
+      _cffi_type(581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(537), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19321,7 +19938,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(772));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(816));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19428,10 +20045,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(772), arg0, (char **)&x0);
+      _cffi_type(816), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(772), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(816), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21071,7 +21688,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(775));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(819));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21092,10 +21709,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(775), arg0, (char **)&x0);
+      _cffi_type(819), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(775), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(819), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22759,7 +23376,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(574));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
   return pyresult;
 }
 #else
@@ -22779,10 +23396,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(574), arg0, (char **)&x0);
+      _cffi_type(618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(574), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22815,10 +23432,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(574), arg0, (char **)&x0);
+      _cffi_type(618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(574), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22861,10 +23478,10 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(574), arg0, (char **)&x0);
+      _cffi_type(618), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(574), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(618), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23153,7 +23770,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(781));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
   return pyresult;
 }
 #else
@@ -23183,7 +23800,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(781));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
   return pyresult;
 }
 #else
@@ -23205,10 +23822,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg0, (char **)&x0);
+      _cffi_type(556), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23268,7 +23885,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(781));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23291,10 +23908,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg0, (char **)&x0);
+      _cffi_type(556), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23329,10 +23946,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg0, (char **)&x0);
+      _cffi_type(556), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23385,7 +24002,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(781));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
   return pyresult;
 }
 #else
@@ -23407,10 +24024,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg0, (char **)&x0);
+      _cffi_type(556), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23451,19 +24068,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg0, (char **)&x0);
+      _cffi_type(556), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(564), arg1, (char **)&x1);
+      _cffi_type(608), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(564), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(608), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23504,19 +24121,19 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg0, (char **)&x0);
+      _cffi_type(556), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(501), arg1, (char **)&x1);
+      _cffi_type(545), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(501), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23549,10 +24166,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(781), arg0, (char **)&x0);
+      _cffi_type(825), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(781), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(825), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23585,10 +24202,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(781), arg0, (char **)&x0);
+      _cffi_type(825), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(781), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(825), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23623,10 +24240,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg0, (char **)&x0);
+      _cffi_type(556), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24664,7 +25281,7 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   if (x6 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(482));
+  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(526));
   if (x7 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -24760,7 +25377,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(772));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(816));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25055,10 +25672,10 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(450), arg0, (char **)&x0);
+      _cffi_type(494), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(450), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(494), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25095,10 +25712,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(787), arg0, (char **)&x0);
+      _cffi_type(831), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(787), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(831), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25133,10 +25750,10 @@ _cffi_f_flam_tensor_list_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(450), arg0, (char **)&x0);
+      _cffi_type(494), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(450), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(494), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25336,10 +25953,10 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(512), arg1, (char **)&x1);
+      _cffi_type(556), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(512), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(556), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25404,7 +26021,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(763));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(807));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25457,7 +26074,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(763));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(807));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27091,32 +27708,32 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_acosh },
   { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_acosh_ },
   { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_acosh_out },
-  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_add },
+  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_add },
   { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_add_ },
-  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_add_out },
-  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_addcdiv },
+  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 228), (void *)_cffi_d_flam_add_out },
+  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_addcdiv },
   { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_addcdiv_ },
-  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 255), (void *)_cffi_d_flam_addcdiv_out },
-  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_addcmul },
+  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 265), (void *)_cffi_d_flam_addcdiv_out },
+  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_addcmul },
   { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_addcmul_ },
-  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 255), (void *)_cffi_d_flam_addcmul_out },
-  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 240), (void *)_cffi_d_flam_addmm },
+  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 265), (void *)_cffi_d_flam_addcmul_out },
+  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 250), (void *)_cffi_d_flam_addmm },
   { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 145), (void *)_cffi_d_flam_addmm_ },
-  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_addmm_out },
-  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_all },
-  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 366), (void *)_cffi_d_flam_all_out },
-  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_amax },
-  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 366), (void *)_cffi_d_flam_amax_out },
-  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_amin },
-  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 366), (void *)_cffi_d_flam_amin_out },
-  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_any },
-  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 366), (void *)_cffi_d_flam_any_out },
-  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 281), (void *)_cffi_d_flam_arange },
-  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 331), (void *)_cffi_d_flam_argmax },
-  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 336), (void *)_cffi_d_flam_argmax_out },
-  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 331), (void *)_cffi_d_flam_argmin },
-  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 336), (void *)_cffi_d_flam_argmin_out },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 388), (void *)_cffi_d_flam_as_strided },
+  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_addmm_out },
+  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_all },
+  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_all_out },
+  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_amax },
+  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_amax_out },
+  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_amin },
+  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_amin_out },
+  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_any },
+  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_any_out },
+  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 291), (void *)_cffi_d_flam_arange },
+  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_argmax },
+  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 372), (void *)_cffi_d_flam_argmax_out },
+  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_argmin },
+  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 372), (void *)_cffi_d_flam_argmin_out },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 432), (void *)_cffi_d_flam_as_strided },
   { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_asin },
   { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_asin_ },
   { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_asin_out },
@@ -27124,211 +27741,216 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_asinh_ },
   { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_asinh_out },
   { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_atan },
-  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_atan2 },
+  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_atan2 },
   { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_atan2_ },
-  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_atan2_out },
+  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_atan2_out },
   { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_atan_ },
   { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_atan_out },
   { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_atanh },
   { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_atanh_ },
   { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_atanh_out },
-  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 240), (void *)_cffi_d_flam_baddbmm },
+  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 250), (void *)_cffi_d_flam_baddbmm },
   { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 145), (void *)_cffi_d_flam_baddbmm_ },
-  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_baddbmm_out },
-  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_binary_cross_entropy },
-  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 274), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
-  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_bitwise_and },
+  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_baddbmm_out },
+  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_batch_norm },
+  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_binary_cross_entropy },
+  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_and },
   { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_and_ },
-  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_bitwise_and_out },
-  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_bitwise_left_shift },
+  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_and_out },
+  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_left_shift },
   { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_left_shift_ },
-  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_bitwise_left_shift_out },
+  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_left_shift_out },
   { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_bitwise_not },
   { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_bitwise_not_ },
   { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_bitwise_not_out },
-  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_bitwise_or },
+  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_or },
   { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_or_ },
-  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_bitwise_or_out },
-  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_bitwise_right_shift },
+  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_or_out },
+  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_right_shift },
   { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_right_shift_ },
-  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_bitwise_right_shift_out },
-  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_bitwise_xor },
+  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_right_shift_out },
+  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_xor },
   { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_xor_ },
-  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_bitwise_xor_out },
-  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_bmm },
-  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_bmm_out },
+  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_xor_out },
+  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bmm },
+  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bmm_out },
   { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_ceil },
   { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_ceil_ },
   { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_ceil_out },
   { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_celu },
   { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_celu_ },
-  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_clamp },
+  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_clamp },
   { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_clamp_ },
-  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_clamp_max },
+  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_clamp_max },
   { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_clamp_max_ },
-  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_clamp_max_out },
-  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_clamp_min },
+  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_clamp_max_out },
+  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_clamp_min },
   { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_clamp_min_ },
-  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_clamp_min_out },
-  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_clamp_min_out },
+  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_clamp_out },
   { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_clone },
   { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_contiguous },
+  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 299), (void *)_cffi_d_flam_conv1d },
+  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 299), (void *)_cffi_d_flam_conv2d },
+  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_conv_transpose2d },
   { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_cos },
   { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_cos_ },
   { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_cos_out },
   { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_cosh },
   { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_cosh_ },
   { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_cosh_out },
-  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_count_nonzero },
-  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 296), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_count_nonzero },
+  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 332), (void *)_cffi_d_flam_cross_entropy },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_cumprod },
+  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_cumprod },
   { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_cumprod_ },
-  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 425), (void *)_cffi_d_flam_cumprod_out },
-  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_cumsum },
+  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_cumprod_out },
+  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_cumsum },
   { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_cumsum_ },
-  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 425), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_cumsum_out },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 35), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 32), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 686), (void *)_cffi_d_flam_dataset_size },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 794), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 730), (void *)_cffi_d_flam_dataset_size },
   { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_detach },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 631), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 626), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 631), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 635), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 670), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 679), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_name },
-  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 499), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 709), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_device_parse },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 684), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
-  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_div },
+  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_div },
   { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 152), (void *)_cffi_d_flam_div_ },
-  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 315), (void *)_cffi_d_flam_div_out },
-  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_dot },
-  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_dot_out },
+  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_div_out },
+  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_dot },
+  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_dot_out },
   { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_elu },
   { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_elu_ },
-  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_empty },
-  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_eq },
+  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_empty },
+  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_eq },
   { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_eq_ },
-  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_eq_out },
+  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_eq_out },
   { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_erf },
   { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_erf_ },
   { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_erf_out },
   { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_erfc },
   { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_erfc_ },
   { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 795), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 681), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 507), (void *)_cffi_d_flam_error_code_of },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 839), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 551), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 743), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 745), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 787), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 797), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 797), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 789), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 39), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 514), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 517), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 558), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 41), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 510), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 756), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 756), (void *)_cffi_d_flam_event_retain },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 800), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 800), (void *)_cffi_d_flam_event_retain },
   { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_exp },
   { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_exp2 },
   { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_exp2_ },
   { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_exp2_out },
   { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_exp_ },
   { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_exp_out },
-  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_expand },
+  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_expand },
   { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_expm1 },
   { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_expm1_ },
   { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_expm1_out },
   { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_fill_ },
-  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 431), (void *)_cffi_d_flam_flatten },
+  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_flatten },
   { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_floor },
   { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_floor_ },
-  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_floor_divide },
+  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_floor_divide },
   { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_floor_divide_ },
-  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_floor_divide_out },
+  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_floor_divide_out },
   { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_floor_out },
-  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_fmax },
-  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_fmax_out },
-  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_fmin },
-  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_fmin_out },
-  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_fmod },
+  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_fmax },
+  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_fmax_out },
+  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_fmin },
+  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_fmin_out },
+  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_fmod },
   { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_fmod_ },
-  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 759), (void *)_cffi_d_flam_format_options_init },
+  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_fmod_out },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 803), (void *)_cffi_d_flam_format_options_init },
   { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_frac },
   { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_frac_ },
   { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_frac_out },
   { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 647), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 735), (void *)_cffi_d_flam_frame_push },
-  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_full },
-  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 644), (void *)_cffi_d_flam_function_wanted },
-  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_ge },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 691), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 779), (void *)_cffi_d_flam_frame_push },
+  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 500), (void *)_cffi_d_flam_full },
+  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_function_record },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 688), (void *)_cffi_d_flam_function_wanted },
+  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_ge },
   { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_ge_ },
-  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_ge_out },
-  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 327), (void *)_cffi_d_flam_gelu },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 681), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 681), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 681), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 681), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 732), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_gt },
+  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_ge_out },
+  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 363), (void *)_cffi_d_flam_gelu },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 776), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_gt },
   { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_gt_ },
-  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_gt_out },
+  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_gt_out },
   { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_hardsigmoid },
   { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_hardsigmoid_ },
   { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_hardswish },
   { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_hardswish_ },
   { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_hardtanh },
   { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 120), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 762), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 762), (void *)_cffi_d_flam_hook_remove },
-  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 309), (void *)_cffi_d_flam_huber_loss },
-  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 405), (void *)_cffi_d_flam_index_add },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 806), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 806), (void *)_cffi_d_flam_hook_remove },
+  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 345), (void *)_cffi_d_flam_huber_loss },
+  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_index_add },
   { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 166), (void *)_cffi_d_flam_index_add_ },
-  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 412), (void *)_cffi_d_flam_index_add_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 681), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 732), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_isclose },
+  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_index_add_out },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 776), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 221), (void *)_cffi_d_flam_isclose },
   { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_isfinite },
   { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_isinf },
   { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_isnan },
-  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 321), (void *)_cffi_d_flam_kl_div },
-  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_l1_loss },
-  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_le },
+  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 357), (void *)_cffi_d_flam_kl_div },
+  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_l1_loss },
+  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 396), (void *)_cffi_d_flam_layer_norm },
+  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_le },
   { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_le_ },
-  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_le_out },
+  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 789), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 833), (void *)_cffi_d_flam_leak_tracking },
   { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_leaky_relu },
   { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_leaky_relu_ },
-  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_lerp },
+  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_lerp },
   { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_lerp_ },
-  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_lerp_out },
-  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 496), (void *)_cffi_d_flam_library_directory_add },
+  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_lerp_out },
+  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 540), (void *)_cffi_d_flam_library_directory_add },
   { "flam_library_report", (void *)_cffi_f_flam_library_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_library_report },
-  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_linear },
+  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_linear },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 49), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 765), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 689), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 526), (void *)_cffi_d_flam_loader_submit },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 809), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 733), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_loader_submit },
   { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_log },
   { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_log10 },
   { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_log10_ },
@@ -27341,127 +27963,127 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_log2_out },
   { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_log_ },
   { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_log_out },
-  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_log_softmax },
-  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_logical_and },
+  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_log_softmax },
+  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_logical_and },
   { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_logical_and_ },
-  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_logical_and_out },
+  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_logical_and_out },
   { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_logical_not },
   { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_logical_not_ },
   { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_logical_not_out },
-  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_logical_or },
+  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_logical_or },
   { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_logical_or_ },
-  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_logical_or_out },
-  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_logical_xor },
+  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_logical_or_out },
+  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_logical_xor },
   { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_logical_xor_ },
-  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_logical_xor_out },
+  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_logical_xor_out },
   { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_logsigmoid },
-  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_logsumexp },
-  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_lt },
+  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logsumexp },
+  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_lt },
   { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_lt_ },
-  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_lt_out },
-  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_masked_fill },
+  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_lt_out },
+  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_masked_fill },
   { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_masked_fill_ },
-  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_matmul },
-  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_matmul_out },
+  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_matmul },
+  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_matmul_out },
   { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 611), (void *)_cffi_d_flam_max_dim },
-  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_maximum },
-  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_maximum_out },
-  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_mean },
-  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 380), (void *)_cffi_d_flam_mean_out },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 709), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 655), (void *)_cffi_d_flam_max_dim },
+  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_maximum },
+  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_maximum_out },
+  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_mean },
+  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_mean_out },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_allocated },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 29), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 709), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 709), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 644), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 709), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 503), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 688), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 621), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 665), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_memory_summary },
   { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 611), (void *)_cffi_d_flam_min_dim },
-  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_minimum },
-  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_minimum_out },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 655), (void *)_cffi_d_flam_min_dim },
+  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_minimum },
+  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_minimum_out },
   { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_mish },
   { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_mish_ },
-  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_mm },
-  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_mm_out },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 560), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_mm },
+  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_mm_out },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 604), (void *)_cffi_d_flam_module_add_hook },
   { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 95), (void *)_cffi_d_flam_module_buffer },
   { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 57), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 715), (void *)_cffi_d_flam_module_child_count },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 759), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 570), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 614), (void *)_cffi_d_flam_module_is_training },
   { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_module_named_buffers },
   { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_module_named_parameters },
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 53), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 692), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_module_numel },
   { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 95), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 768), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 536), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 556), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 768), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 550), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 540), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 545), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 812), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 610), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 600), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 812), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 594), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 584), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_module_set_parameter },
   { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 72), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 556), (void *)_cffi_d_flam_module_train },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 600), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 556), (void *)_cffi_d_flam_module_zero_grad },
-  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_mse_loss },
-  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_mul },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 600), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_mse_loss },
+  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_mul },
   { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_mul_ },
-  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_mul_out },
-  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_mv },
-  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_mv_out },
-  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_nansum },
-  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 436), (void *)_cffi_d_flam_narrow },
-  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_ne },
+  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_mul_out },
+  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_mv },
+  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_mv_out },
+  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_nansum },
+  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_narrow },
+  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_ne },
   { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_ne_ },
-  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_ne_out },
+  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_ne_out },
   { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_neg },
   { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_neg_ },
   { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_neg_out },
-  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_nll_loss },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 729), (void *)_cffi_d_flam_node_id },
+  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 325), (void *)_cffi_d_flam_nll_loss },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 773), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
   { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 61), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 718), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 695), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 771), (void *)_cffi_d_flam_node_release },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 762), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 815), (void *)_cffi_d_flam_node_release },
   { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 99), (void *)_cffi_d_flam_node_variable },
   { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_norm },
-  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_ones },
-  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_outer },
-  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_outer_out },
-  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_permute },
+  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_ones },
+  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_outer },
+  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_outer_out },
+  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_permute },
   { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_positive },
-  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_pow },
+  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_pow },
   { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_pow_ },
-  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_pow_out },
-  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_prod },
-  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_dataset_vtable_drop },
-  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 824), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_dataset_vtable_size },
-  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 821), (void *)flam_py_function_backward },
-  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_function_drop },
-  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 822), (void *)flam_py_hook_callback_call },
-  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_hook_callback_drop },
-  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 823), (void *)flam_py_module_hook_run },
-  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 820), (void *)flam_py_module_vtable_forward },
-  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 482), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_pow_out },
+  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 378), (void *)_cffi_d_flam_prod },
+  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_dataset_vtable_drop },
+  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_dataset_vtable_drop_item },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 868), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 869), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_error_set_drop },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 865), (void *)flam_py_function_backward },
+  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_function_drop },
+  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_function_release_saved },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 866), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_hook_callback_drop },
+  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_module_hook_drop },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 867), (void *)flam_py_module_hook_run },
+  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_module_vtable_drop },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 864), (void *)flam_py_module_vtable_forward },
+  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_tensor_from_blob_drop },
   { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_reciprocal },
   { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_reciprocal_ },
   { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_reciprocal_out },
@@ -27469,31 +28091,31 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_relu6 },
   { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_relu6_ },
   { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_relu_ },
-  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_remainder },
+  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_remainder },
   { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_remainder_ },
-  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 224), (void *)_cffi_d_flam_remainder_out },
-  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_reshape },
+  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_remainder_out },
+  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_reshape },
   { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 157), (void *)_cffi_d_flam_resize_ },
-  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 396), (void *)_cffi_d_flam_round },
+  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 440), (void *)_cffi_d_flam_round },
   { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_round_ },
-  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 400), (void *)_cffi_d_flam_round_out },
+  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 444), (void *)_cffi_d_flam_round_out },
   { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_rsqrt },
   { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_rsqrt_ },
   { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_rsqrt_out },
-  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_rsub },
+  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_rsub },
   { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 102), (void *)_cffi_d_flam_saved_get },
   { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 68), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 774), (void *)_cffi_d_flam_saved_release },
-  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 453), (void *)_cffi_d_flam_scalar_bool },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 818), (void *)_cffi_d_flam_saved_release },
+  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 497), (void *)_cffi_d_flam_scalar_bool },
   { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 92), (void *)_cffi_d_flam_scalar_f64 },
-  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 471), (void *)_cffi_d_flam_scalar_i64 },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 647), (void *)_cffi_d_flam_scope_pop },
-  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 431), (void *)_cffi_d_flam_select },
+  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 515), (void *)_cffi_d_flam_scalar_i64 },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 691), (void *)_cffi_d_flam_scope_pop },
+  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_select },
   { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_selu },
   { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_selu_ },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 618), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 789), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 833), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sigmoid },
   { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_sigmoid_ },
   { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_sigmoid_out },
@@ -27508,9 +28130,9 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sinh },
   { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_sinh_ },
   { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_sinh_out },
-  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 442), (void *)_cffi_d_flam_slice },
-  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 309), (void *)_cffi_d_flam_smooth_l1_loss },
-  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_softmax },
+  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_slice },
+  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 345), (void *)_cffi_d_flam_smooth_l1_loss },
+  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_softmax },
   { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_softplus },
   { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_softsign },
   { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sqrt },
@@ -27519,35 +28141,35 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_square },
   { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_square_ },
   { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_square_out },
-  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_squeeze },
+  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_squeeze },
   { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 105), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 79), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 777), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 777), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 573), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 721), (void *)_cffi_d_flam_state_size },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 821), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 821), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 617), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 765), (void *)_cffi_d_flam_state_size },
   { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 109), (void *)_cffi_d_flam_state_tensor },
-  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 353), (void *)_cffi_d_flam_std },
-  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_std_unbiased },
+  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 389), (void *)_cffi_d_flam_std },
+  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_std_unbiased },
   { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 81), (void *)_cffi_d_flam_stream_current },
   { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 81), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 578), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 622), (void *)_cffi_d_flam_stream_device },
   { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 88), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 699), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 737), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 743), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 781), (void *)_cffi_d_flam_stream_native },
   { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 84), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 578), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 581), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 780), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 780), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 578), (void *)_cffi_d_flam_stream_set_current },
-  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_sub },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 622), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 629), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 824), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 824), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 622), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_sub },
   { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_sub_ },
-  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_sub_out },
-  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_sum },
-  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 380), (void *)_cffi_d_flam_sum_out },
+  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 228), (void *)_cffi_d_flam_sub_out },
+  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_sum },
+  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_sum_out },
   { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_t },
   { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tan },
   { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_tan_ },
@@ -27557,64 +28179,64 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_tanh_out },
   { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tanhshrink },
   { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 740), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 589), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_element_size },
-  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 474), (void *)_cffi_d_flam_tensor_from_blob },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 784), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 633), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 518), (void *)_cffi_d_flam_tensor_from_blob },
   { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tensor_grad },
   { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 65), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 17), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_is_wrapped_number },
-  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 786), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 724), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 783), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 592), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 493), (void *)_cffi_d_flam_tensor_list_get },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 830), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 768), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 827), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 636), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 783), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 827), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_requires_grad },
   { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 589), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 604), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 600), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 705), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 683), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 740), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 683), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_tensor_version },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 633), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 651), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 727), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 784), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 727), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_version },
   { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_threshold },
   { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 120), (void *)_cffi_d_flam_threshold_ },
-  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 431), (void *)_cffi_d_flam_transpose },
+  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_transpose },
   { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_trunc },
   { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_trunc_ },
   { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_trunc_out },
-  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 396), (void *)_cffi_d_flam_unsqueeze },
-  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 353), (void *)_cffi_d_flam_var },
-  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 727), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 631), (void *)_cffi_d_flam_version_require },
-  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 348), (void *)_cffi_d_flam_view },
-  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_where },
-  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_where_out },
+  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 440), (void *)_cffi_d_flam_unsqueeze },
+  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 389), (void *)_cffi_d_flam_var },
+  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_var_unbiased },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 771), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_version_require },
+  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_view },
+  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_where },
+  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_where_out },
   { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_zero_ },
-  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_zeros },
+  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_zeros },
 };
 
 static const struct _cffi_field_s _cffi_fields[] = {
@@ -27626,16 +28248,16 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 90) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 825) },
+            _CFFI_OP(_CFFI_OP_NOOP, 869) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 824) },
+             _CFFI_OP(_CFFI_OP_NOOP, 868) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
-                 _CFFI_OP(_CFFI_OP_NOOP, 482) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 526) },
   { "drop", offsetof(flam_dataset_vtable, drop),
             sizeof(((flam_dataset_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 482) },
+            _CFFI_OP(_CFFI_OP_NOOP, 526) },
   { "struct_size", offsetof(flam_format_options, struct_size),
                    sizeof(((flam_format_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -27671,13 +28293,13 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 821) },
+                _CFFI_OP(_CFFI_OP_NOOP, 865) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
-                     _CFFI_OP(_CFFI_OP_NOOP, 482) },
+                     _CFFI_OP(_CFFI_OP_NOOP, 526) },
   { "drop", offsetof(flam_function, drop),
             sizeof(((flam_function *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 482) },
+            _CFFI_OP(_CFFI_OP_NOOP, 526) },
   { "struct_size", offsetof(flam_hook_callback, struct_size),
                    sizeof(((flam_hook_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -27686,10 +28308,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 90) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 822) },
+            _CFFI_OP(_CFFI_OP_NOOP, 866) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 482) },
+            _CFFI_OP(_CFFI_OP_NOOP, 526) },
   { "struct_size", offsetof(flam_loader_options, struct_size),
                    sizeof(((flam_loader_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -27713,7 +28335,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                   _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "seed", offsetof(flam_loader_options, seed),
             sizeof(((flam_loader_options *)0)->seed),
-            _CFFI_OP(_CFFI_OP_NOOP, 568) },
+            _CFFI_OP(_CFFI_OP_NOOP, 612) },
   { "struct_size", offsetof(flam_module_hook, struct_size),
                    sizeof(((flam_module_hook *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -27722,10 +28344,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 90) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 823) },
+           _CFFI_OP(_CFFI_OP_NOOP, 867) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 482) },
+            _CFFI_OP(_CFFI_OP_NOOP, 526) },
   { "struct_size", offsetof(flam_module_vtable, struct_size),
                    sizeof(((flam_module_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -27734,92 +28356,92 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 90) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 820) },
+               _CFFI_OP(_CFFI_OP_NOOP, 864) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 482) },
+            _CFFI_OP(_CFFI_OP_NOOP, 526) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 798, _CFFI_F_OPAQUE,
+  { "flam_dataset", 842, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 799, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 843, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 0, 6 },
-  { "flam_error", 800, _CFFI_F_OPAQUE,
+  { "flam_error", 844, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 801, _CFFI_F_OPAQUE,
+  { "flam_event", 845, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 802, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 846, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 6, 7 },
-  { "flam_function", 803, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 847, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 13, 7 },
-  { "flam_generator", 804, _CFFI_F_OPAQUE,
+  { "flam_generator", 848, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 805, _CFFI_F_OPAQUE,
+  { "flam_hook", 849, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 806, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 850, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 20, 4 },
-  { "flam_loader", 807, _CFFI_F_OPAQUE,
+  { "flam_loader", 851, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 808, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 852, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 24, 8 },
-  { "flam_module", 809, _CFFI_F_OPAQUE,
+  { "flam_module", 853, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 810, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 854, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 32, 4 },
-  { "flam_module_vtable", 811, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 855, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 36, 4 },
-  { "flam_node", 812, _CFFI_F_OPAQUE,
+  { "flam_node", 856, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 813, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 857, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_saved", 814, _CFFI_F_OPAQUE,
+  { "flam_saved", 858, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 815, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 859, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 816, _CFFI_F_OPAQUE,
+  { "flam_state", 860, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 817, _CFFI_F_OPAQUE,
+  { "flam_stream", 861, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 818, _CFFI_F_OPAQUE,
+  { "flam_tensor", 862, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 819, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 863, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bool", 21 },
-  { "flam_dataset", 798 },
-  { "flam_dataset_vtable", 799 },
+  { "flam_dataset", 842 },
+  { "flam_dataset_vtable", 843 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 800 },
-  { "flam_event", 801 },
-  { "flam_format_options", 802 },
-  { "flam_function", 803 },
+  { "flam_error", 844 },
+  { "flam_event", 845 },
+  { "flam_format_options", 846 },
+  { "flam_function", 847 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 804 },
-  { "flam_hook", 805 },
-  { "flam_hook_callback", 806 },
+  { "flam_generator", 848 },
+  { "flam_hook", 849 },
+  { "flam_hook_callback", 850 },
   { "flam_hook_moment", 21 },
-  { "flam_loader", 807 },
-  { "flam_loader_options", 808 },
-  { "flam_module", 809 },
-  { "flam_module_hook", 810 },
-  { "flam_module_vtable", 811 },
-  { "flam_node", 812 },
-  { "flam_optimizer", 813 },
+  { "flam_loader", 851 },
+  { "flam_loader_options", 852 },
+  { "flam_module", 853 },
+  { "flam_module_hook", 854 },
+  { "flam_module_vtable", 855 },
+  { "flam_node", 856 },
+  { "flam_optimizer", 857 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 814 },
-  { "flam_scheduler", 815 },
-  { "flam_scope", 568 },
-  { "flam_state", 816 },
+  { "flam_saved", 858 },
+  { "flam_scheduler", 859 },
+  { "flam_scope", 612 },
+  { "flam_state", 860 },
   { "flam_status", 21 },
-  { "flam_stream", 817 },
-  { "flam_tensor", 818 },
-  { "flam_tensor_list", 819 },
+  { "flam_stream", 861 },
+  { "flam_tensor", 862 },
+  { "flam_tensor_list", 863 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -27829,12 +28451,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  533,  /* num_globals */
+  538,  /* num_globals */
   22,  /* num_struct_unions */
   0,  /* num_enums */
   32,  /* num_typenames */
   NULL,  /* no includes */
-  828,  /* num_types */
+  872,  /* num_types */
   1,  /* flags */
 };
 

@@ -127,6 +127,13 @@ Tensor isclose(const Tensor& input, const Tensor& other, double rtol = 1e-5, dou
 bool allclose(const Tensor& input, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool
     equal_nan = false);
 bool equal(const Tensor& input, const Tensor& other);
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView stride =
+    {}, DimsView padding = {}, DimsView dilation = {}, int64_t groups = 1);
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView stride =
+    {}, DimsView padding = {}, DimsView dilation = {}, int64_t groups = 1);
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView
+    stride = {}, DimsView padding = {}, DimsView output_padding = {}, int64_t groups = 1, DimsView
+    dilation = {});
 Tensor scalar_f64(double value);
 Tensor scalar_i64(int64_t value);
 Tensor scalar_bool(bool value);
@@ -193,6 +200,11 @@ Tensor baddbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2,
     double alpha = 1);
 Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
     double alpha, const Tensor& out);
+Tensor batch_norm(const Tensor& input, const Tensor& running_mean = {}, const Tensor& running_var =
+    {}, const Tensor& weight = {}, const Tensor& bias = {}, bool training = false, double momentum =
+    0.1, double eps = 1e-5);
+Tensor layer_norm(const Tensor& input, DimsView normalized_shape, const Tensor& weight = {}, const
+    Tensor& bias = {}, double eps = 1e-5);
 Tensor abs(const Tensor& input);
 Tensor abs_(const Tensor& input);
 Tensor abs_out(const Tensor& input, const Tensor& out);

@@ -2266,6 +2266,84 @@ def equal(input, other):
     return _bool(_o0[0])
 
 
+def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution (cross-correlation) in one dimension.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `weight`: [o, c / groups, k], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_conv1d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution (cross-correlation) in two dimensions.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `weight`: [o, c / groups, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_conv2d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution in two dimensions: the gradient of `flam_conv2d` by its input, as an op.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `weight`: [c, o / groups, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: of the convolution it transposes; default 1.
+    - `padding`: of the convolution it transposes; default 0.
+    - `output_padding`: added to one side of the result; default 0.
+    - `groups`: number of separate groups of channels; default 1.
+    - `dilation`: distance of the window's elements; default 1.
+    - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if output_padding.__class__ in _NUMBERS:
+        output_padding = (output_padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_conv_transpose2d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), output_padding, _len(output_padding), groups, dilation, _len(dilation))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def scalar_f64(value):
     """A bare number, as an operand: it promotes by its category only.
 
@@ -4082,6 +4160,47 @@ def module_numel(module):
     - returns: the number of elements, shared parameters once.
     """
     return _fast.flam_module_numel(module._h)
+
+
+def batch_norm(input, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """Batch normalisation, `(x - mean) / sqrt(var + eps) * weight + bias` per channel.
+
+    - `input`: [n, c, ...], floating point.
+    - `running_mean`: [c], updated in training; none where only the batch counts; default none.
+    - `running_var`: [c], updated in training with the unbiased variance; default none.
+    - `weight`: [c]; default none, for 1.
+    - `bias`: [c]; default none, for 0.
+    - `training`: whether the batch's own mean and variance are used and the running ones updated; default false.
+    - `momentum`: share of the batch in the running statistics; default 0.1.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
+    - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
+    """
+    h = _fast.flam_batch_norm(input._h, _NULL if running_mean is None else running_mean._h, _NULL if running_var is None else running_var._h, _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, training, momentum, eps)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Layer normalisation over the last dimensions, `(x - mean) / sqrt(var + eps) * weight + bias`.
+
+    - `input`: [..., shape of `normalized_shape`], floating point.
+    - `normalized_shape`: the sizes of the dimensions to normalise over.
+    - `weight`: [normalized_shape]; default none, for 1.
+    - `bias`: [normalized_shape]; default none, for 0.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
+    - source: Ba, Kiros and Hinton, 2016, arXiv 1607.06450.
+    """
+    if normalized_shape.__class__ in _NUMBERS:
+        normalized_shape = (normalized_shape,)
+    h = _fast.flam_layer_norm(input._h, normalized_shape, _len(normalized_shape), _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, eps)
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def abs(input):

@@ -2641,6 +2641,126 @@ def _equal(input, other):
 
 _equal.__name__ = _equal.__qualname__ = "equal"
 
+_S_conv1d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bias", "tensor?", None, "o"), ("stride", "ints", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("groups", "int", None, "o"),)
+
+
+def _conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution (cross-correlation) in one dimension.
+
+    - `input`: [n, c, l] or [c, l], floating point.
+    - `weight`: [o, c / groups, k], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_conv1d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups)
+    except _RETRY:
+        h = _slow(_fast.flam_conv1d, "conv1d", _S_conv1d, (input, weight, bias, stride, padding, dilation, groups))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_conv1d.__name__ = _conv1d.__qualname__ = "conv1d"
+
+_S_conv2d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bias", "tensor?", None, "o"), ("stride", "ints", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("groups", "int", None, "o"),)
+
+
+def _conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """Convolution (cross-correlation) in two dimensions.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `weight`: [o, c / groups, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_conv2d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups)
+    except _RETRY:
+        h = _slow(_fast.flam_conv2d, "conv2d", _S_conv2d, (input, weight, bias, stride, padding, dilation, groups))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_conv2d.__name__ = _conv2d.__qualname__ = "conv2d"
+
+_S_conv_transpose2d = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("bias", "tensor?", None, "o"), ("stride", "ints", None, "o"), ("padding", "ints", None, "o"), ("output_padding", "ints", None, "o"), ("groups", "int", None, "o"), ("dilation", "ints", None, "o"),)
+
+
+def _conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """Transposed convolution in two dimensions: the gradient of `flam_conv2d` by its input, as an op.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `weight`: [c, o / groups, kh, kw], dtype of `input`.
+    - `bias`: [o]; default none.
+    - `stride`: of the convolution it transposes; default 1.
+    - `padding`: of the convolution it transposes; default 0.
+    - `output_padding`: added to one side of the result; default 0.
+    - `groups`: number of separate groups of channels; default 1.
+    - `dilation`: distance of the window's elements; default 1.
+    - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if output_padding.__class__ is _int:
+        output_padding = (output_padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_conv_transpose2d(input._h, weight._h, _NULL if bias is None else bias._h, stride, _len(stride), padding, _len(padding), output_padding, _len(output_padding), groups, dilation, _len(dilation))
+    except _RETRY:
+        h = _slow(_fast.flam_conv_transpose2d, "conv_transpose2d", _S_conv_transpose2d, (input, weight, bias, stride, padding, output_padding, groups, dilation))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_conv_transpose2d.__name__ = _conv_transpose2d.__qualname__ = "conv_transpose2d"
+
 _S_empty = (("size", "ints", None, "v"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
 
 
@@ -3630,6 +3750,79 @@ def _baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 
 
 _baddbmm_.__name__ = _baddbmm_.__qualname__ = "baddbmm_"
+
+_S_batch_norm = (("input", "tensor", None, ""), ("running_mean", "tensor?", None, "o"), ("running_var", "tensor?", None, "o"), ("weight", "tensor?", None, "o"), ("bias", "tensor?", None, "o"), ("training", "bool", None, "o"), ("momentum", "double", None, "o"), ("eps", "double", None, "o"),)
+
+
+def _batch_norm(input, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """Batch normalisation, `(x - mean) / sqrt(var + eps) * weight + bias` per channel.
+
+    - `input`: [n, c, ...], floating point.
+    - `running_mean`: [c], updated in training; none where only the batch counts; default none.
+    - `running_var`: [c], updated in training with the unbiased variance; default none.
+    - `weight`: [c]; default none, for 1.
+    - `bias`: [c]; default none, for 0.
+    - `training`: whether the batch's own mean and variance are used and the running ones updated; default false.
+    - `momentum`: share of the batch in the running statistics; default 0.1.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
+    - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
+    """
+    if running_mean.__class__ in _NUMBERS:
+        running_mean = _scalar(running_mean)
+    if running_var.__class__ in _NUMBERS:
+        running_var = _scalar(running_var)
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    try:
+        h = _fast.flam_batch_norm(input._h, _NULL if running_mean is None else running_mean._h, _NULL if running_var is None else running_var._h, _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, training, momentum, eps)
+    except _RETRY:
+        h = _slow(_fast.flam_batch_norm, "batch_norm", _S_batch_norm, (input, running_mean, running_var, weight, bias, training, momentum, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_batch_norm.__name__ = _batch_norm.__qualname__ = "batch_norm"
+
+_S_layer_norm = (("input", "tensor", None, ""), ("normalized_shape", "ints", None, ""), ("weight", "tensor?", None, "o"), ("bias", "tensor?", None, "o"), ("eps", "double", None, "o"),)
+
+
+def _layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Layer normalisation over the last dimensions, `(x - mean) / sqrt(var + eps) * weight + bias`.
+
+    - `input`: [..., shape of `normalized_shape`], floating point.
+    - `normalized_shape`: the sizes of the dimensions to normalise over.
+    - `weight`: [normalized_shape]; default none, for 1.
+    - `bias`: [normalized_shape]; default none, for 0.
+    - `eps`: added to the variance; default 1e-5.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
+    - source: Ba, Kiros and Hinton, 2016, arXiv 1607.06450.
+    """
+    if normalized_shape.__class__ is _int:
+        normalized_shape = (normalized_shape,)
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    if bias.__class__ in _NUMBERS:
+        bias = _scalar(bias)
+    try:
+        h = _fast.flam_layer_norm(input._h, normalized_shape, _len(normalized_shape), _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, eps)
+    except _RETRY:
+        h = _slow(_fast.flam_layer_norm, "layer_norm", _S_layer_norm, (input, normalized_shape, weight, bias, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_layer_norm.__name__ = _layer_norm.__qualname__ = "layer_norm"
 
 _S_abs = (("input", "tensor", None, ""),)
 
@@ -7588,6 +7781,9 @@ TORCH = {
     "clip": _clamp,
     "clip_": _clamp_,
     "clone": _clone,
+    "conv1d": _conv1d,
+    "conv2d": _conv2d,
+    "conv_transpose2d": _conv_transpose2d,
     "cos": _cos,
     "cos_": _cos_,
     "cosh": _cosh,
@@ -8004,9 +8200,13 @@ TENSOR = {
     "zero_": _zero_,
 }
 FUNCTIONAL = {
+    "batch_norm": _batch_norm,
     "binary_cross_entropy": _binary_cross_entropy,
     "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits,
     "celu": _F_celu,
+    "conv1d": _conv1d,
+    "conv2d": _conv2d,
+    "conv_transpose2d": _conv_transpose2d,
     "cross_entropy": _cross_entropy,
     "elu": _F_elu,
     "elu_": _elu_,
@@ -8020,6 +8220,7 @@ FUNCTIONAL = {
     "huber_loss": _huber_loss,
     "kl_div": _kl_div,
     "l1_loss": _l1_loss,
+    "layer_norm": _layer_norm,
     "leaky_relu": _F_leaky_relu,
     "leaky_relu_": _leaky_relu_,
     "linear": _linear,
