@@ -178,6 +178,25 @@ TEST_F(Sim, PointersInDeviceMemoryWork) {
   EXPECT_EQ(download(x.data(), kN, kSim0)[3], 5);
 }
 
+TEST_F(Sim, HostIsShutOutAgainAfterSuchAKernel) {
+  Buffer x(kSim0, kN * 4);
+  float* const* const table = new float* const(x.data());  // a pointer behind a pointer of the host
+  struct {
+    float* const* table;
+  } args{table};
+  const Access access{x.data(), x.bytes, true};
+  launch(
+      current_stream(kSim0), "indirect",
+      [](void*, const void* a) { (**static_cast<float* const* const*>(a))[0] = 5; }, &args,
+      sizeof args, {&access, 1});
+  EXPECT_EQ(download(x.data(), 1, kSim0)[0], 5);
+  delete table;
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  EXPECT_EQ(write(pipe_ends[1], x.data(), 4), -1);
+  close(pipe_ends[0]), close(pipe_ends[1]);
+}
+
 TEST_F(Sim, VirtualClockGivesElapsedTime) {
   Buffer x(kSim0, 1 << 20);
   Event start(kSim0, true), end(kSim0, true);

@@ -16,14 +16,10 @@
 namespace flambeau::sim {
 namespace {
 
-constexpr size_t kGranule = size_t(2) << 20, kPage = 4096;
+constexpr size_t kGranule = size_t(2) << 20;
 constexpr int kPoison = 0xff;  // NaN in every floating type, an absurd index in every integer type
 
 size_t granules(size_t bytes) { return (bytes + kGranule - 1) / kGranule; }
-
-void* page_of(const void* p) {
-  return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t(kPage - 1));
-}
 
 }  // namespace
 
@@ -119,11 +115,16 @@ void Arena::translate_words(void* args, size_t bytes) const {
   }
 }
 
-bool Arena::open_page(const void* p) {
-  if (!contains(p) || !live_[(reinterpret_cast<uintptr_t>(p) - base_) / kGranule]) return false;
-  return mprotect(page_of(p), kPage, PROT_READ | PROT_WRITE) == 0;
+void* Arena::granule_of(const void* p) const {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - base_;
+  return reinterpret_cast<void*>(base_ + offset / kGranule * kGranule);
 }
 
-void Arena::close_page(const void* p) { mprotect(page_of(p), kPage, PROT_NONE); }
+bool Arena::open_granule(const void* p) {
+  if (!contains(p) || !live_[(reinterpret_cast<uintptr_t>(p) - base_) / kGranule]) return false;
+  return mprotect(granule_of(p), kGranule, PROT_READ | PROT_WRITE) == 0;
+}
+
+void Arena::close_granule(const void* p) { mprotect(granule_of(p), kGranule, PROT_NONE); }
 
 }  // namespace flambeau::sim

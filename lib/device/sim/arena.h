@@ -31,14 +31,15 @@ class Arena {
   }
   void translate_words(void* args, size_t bytes) const;
 
-  // For the fault handler, hence without locks: opens and closes the page of an address handed out,
-  // for a kernel that got the pointer by a way that translation does not see (a table of pointers
-  // in memory).
-  bool open_page(const void* p);
-  void close_page(const void* p);
+  // For the fault handler, hence without locks: opens and closes the granule of an address handed
+  // out, for a kernel that got the pointer by a way that translation does not see (a table of
+  // pointers in memory).
+  bool open_granule(const void* p);
+  void close_granule(const void* p);
 
  private:
   Arena();
+  void* granule_of(const void* p) const;
 
   struct Device {
     size_t capacity = 0, used = 0;

@@ -18,13 +18,13 @@
 namespace flambeau::sim {
 namespace {
 
-constexpr int kMaxOpenPages = 4096;
+constexpr int kMaxOpen = 4096;
 
 struct Guard {
   sigjmp_buf back;
   const void* address = nullptr;
   int open = 0;
-  const void* pages[kMaxOpenPages];
+  const void* granules[kMaxOpen];
 };
 
 FLAM_THREAD_LOCAL Guard* t_guard = nullptr;
@@ -42,8 +42,8 @@ void handle(int signal, siginfo_t* info, void* context) {
               nullptr);  // the faulting instruction repeats under the old disposition
     return;
   }
-  if (guard->open < kMaxOpenPages && g_arena->open_page(info->si_addr)) {
-    guard->pages[guard->open++] = info->si_addr;
+  if (guard->open < kMaxOpen && g_arena->open_granule(info->si_addr)) {
+    guard->granules[guard->open++] = info->si_addr;
     return;
   }
   guard->address = info->si_addr;
@@ -95,7 +95,7 @@ std::string run_guarded(const char* name, const std::function<void()>& work) {
     problem = cat_text("kernel \"", name, "\" accessed an illegal address (", guard->address, ")");
   t_guard = nullptr;
   detail::t_inline = inline_before;
-  for (int i = 0; i < guard->open; ++i) g_arena->close_page(guard->pages[i]);
+  for (int i = 0; i < guard->open; ++i) g_arena->close_granule(guard->granules[i]);
   return problem;
 }
 
