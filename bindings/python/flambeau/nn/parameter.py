@@ -23,6 +23,8 @@ class Parameter(Tensor):
     def __repr__(self):
         return "Parameter containing:\n" + Tensor.__repr__(self)
 
+    __str__ = __repr__
+
     def __deepcopy__(self, memo):
         found = memo.get(id(self))
         if found is None:
