@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from model import Function
 
 _BULLET = re.compile(r"^- (?:`(?P<param>\w+)`|(?P<word>returns|errors|source)):\s*(?P<text>.*)$")
+_ALMOST = re.compile(r"^\s*[-*] +(?:`\w+`\s*(?:-|,|\(|$)|(?:`\w+`|returns?|errors?|sources?)\s*:)", re.IGNORECASE)
 
 
 def parse(comment: str | None) -> dict:
     """A comment's brief (first sentence), text, and bullets by name."""
     doc = {"brief": "", "text": "", "params": {}, "returns": "", "errors": "", "source": ""}
+    doc["faults"] = faults = []
     if not comment:
         return doc
     lines = [re.sub(r"^\s*\*? ?", "", line) for line in comment.strip().removeprefix("/**").removesuffix("*/").split("\n")]
@@ -21,6 +24,8 @@ def parse(comment: str | None) -> dict:
         if m:
             target = m["param"] or m["word"]
             where = doc["params"] if m["param"] else doc
+            if where.get(target):
+                faults.append(f"two bullets for `{target}`")
             where[target] = m["text"].strip()
             current = where
         elif target and line.startswith(" ") and line.strip():
@@ -30,34 +35,35 @@ def parse(comment: str | None) -> dict:
         else:
             target = None
             prose.append(line.rstrip())
+            if _ALMOST.match(line):
+                faults.append(f"the bullet \"{line.strip()[:40]}\" is not of the form \"- `param`: ...\", "
+                              "\"- returns: ...\", \"- errors: ...\" or \"- source: ...\"")
     doc["text"] = "\n".join(prose).strip()
     first = re.split(r"(?<=[.:])\s", " ".join(doc["text"].split("\n\n")[0].split()), maxsplit=1)[0]
     doc["brief"] = first
     return doc
 
 
-def lint(f: Function) -> list[str]:
-    """What is missing or irregular in a hand-written declaration."""
-    faults = []
+def lint(f: Function) -> Iterator[str]:
+    """What is missing from a function's doc comment."""
     doc = f.doc
     if not doc["text"]:
-        return [f"{f.name}: no doc comment"]
-    visible = [p for p in f.params if not p.count_of]
+        yield "no doc comment: /** One sentence. ... */ right before it, with a bullet per parameter"
+        return
+    yield from doc["faults"]
+    visible = [p for p in f.params if p.name and not p.count_of]
     for p in visible:
         text = doc["params"].get(p.name)
         if text is None:
-            faults.append(f"parameter `{p.name}` is not documented (add \"- `{p.name}`: ...\")")
+            yield f"parameter `{p.name}` is not documented: add \"- `{p.name}`: what it is, shape, dtype, unit\""
         elif not text:
-            faults.append(f"the bullet of `{p.name}` is empty")
-        elif p.default not in (None, "0", "NULL") and p.kind != "out" and "efault" not in text:
-            faults.append(f"the bullet of `{p.name}` does not name its default ({p.default})")
-    for name in doc["params"]:
-        if name not in {p.name for p in visible}:
-            faults.append(f"`{name}` is documented but is no parameter")
+            yield f"the bullet of `{p.name}` is empty"
+        elif p.default not in (None, "0", "NULL") and "efault" not in text:
+            yield f"the bullet of `{p.name}` does not name its default, {p.default}: add \"default ...\""
+    for name in sorted(set(doc["params"]) - {p.name for p in visible}):
+        yield f"`{name}` is documented and is no parameter" + (
+            "; a count needs no bullet" if name.startswith("n_") else "")
     if f.result["kind"] != "void" and not doc["returns"]:
-        faults.append("no \"- returns:\" bullet")
+        yield "no bullet \"- returns: ...\""
     if f.raises and not doc["errors"]:
-        faults.append("no \"- errors:\" bullet")
-    if not f.since:
-        faults.append("no FLAM_SINCE")
-    return [f"{f.name}: {fault}" for fault in faults]
+        yield "no bullet \"- errors: ...\": which FLAM_ERROR_ codes, and when"

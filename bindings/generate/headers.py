@@ -9,6 +9,7 @@ import sys
 import clang.cindex as clang
 
 import docs
+import lint
 from model import LISTS, SCALARS, Api, Function, Param, derived_forms, pointee, resolve_torch
 
 GENERATED = {"flambeau.h", "derived.h", "load.h"}
@@ -62,24 +63,58 @@ class Reader:
         self.structs: dict[str, dict] = {}
         self.handles: dict[str, dict] = {}
         self.functions: list[Function] = []
-        self.faults: list[str] = []
+        self.places: dict[str, tuple[pathlib.Path, int]] = {}  # of types
+        self.faults: list[tuple[tuple[str, int], str]] = []
 
     def read(self) -> Api:
         folder = self.include / "flambeau"
         names = sorted(p.name for p in folder.glob("*.h") if p.name not in GENERATED and p.name != "common.h")
-        for name in ["common.h", *names]:
-            self._header(folder / name)
-        if self.faults:
-            raise HeaderError("\n".join(self.faults))
         text = (folder / "common.h").read_text()
-        version = ".".join(re.search(rf"FLAM_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+        self.version = ".".join(re.search(rf"FLAM_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+        parsed = [self._header(folder / name) for name in ["common.h", *names]]
+        self._raise_faults()  # of C that does not compile: what else could be said would only follow from them
+        for _, _, cursors in parsed:
+            for c in cursors:
+                if c.kind == clang.CursorKind.TYPEDEF_DECL:
+                    self._typedef(c, cursors)
+        for path, namespace, cursors in parsed:
+            for c in cursors:
+                if c.kind == clang.CursorKind.FUNCTION_DECL:
+                    self._function(c, path, namespace)
         functions = [g for f in self.functions for g in (f, *derived_forms(f))]
-        return Api(version, self.enums, list(self.structs.values()), list(self.handles.values()), functions)
+        self._whole(folder, functions)
+        self._raise_faults()
+        return Api(self.version, self.enums, list(self.structs.values()), list(self.handles.values()), functions)
+
+    def _raise_faults(self) -> None:
+        if self.faults:
+            raise HeaderError("\n".join(text for _, text in sorted(set(self.faults))))
+
+    def _whole(self, folder: pathlib.Path, functions: list[Function]) -> None:
+        """Rules over all headers together."""
+        seen: dict[str, Function] = {}
+        for f in functions:
+            first = seen.setdefault(f.name, f)
+            if first is not f:
+                form = f" as the {f.form} form of {f.base}" if f.form else ""
+                self._fault(folder / f.header, f.line, f"{f.name}: declared{form}, and also in {first.header}:{first.line}")
+        for f in functions:
+            handle = pointee(f.result["type"])
+            if f.result["kind"] == "handle" and handle in self.handles and f"{handle}_release" not in seen:
+                self._fault(folder / f.header, f.line, f"{f.name}: returns a {handle} *, and there is no {handle}_release")
+        for s in self.structs.values():
+            for text in lint.struct(s, set(seen)):
+                self._fault(*self.places[s["name"]], f"{s['name']}: {text}")
+        for e in self.enums:
+            for text in lint.enum(e):
+                self._fault(*self.places[e["name"]], f"{e['name']}: {text}")
 
     def _fault(self, path: pathlib.Path, line: int, text: str) -> None:
-        self.faults.append(f"{path.relative_to(self.include.parent)}:{line}: {text}")
+        name = str(path.relative_to(self.include.parent))
+        self.faults.append(((name, line), f"{name}:{line}: {text}"))
 
-    def _header(self, path: pathlib.Path) -> None:
+    def _header(self, path: pathlib.Path) -> tuple[pathlib.Path, str | None, list]:
+        """Its path, its namespace and what it declares itself."""
         source = path.read_text()
         opening = source.split("*/")[0]
         match = re.search(r"\* namespace: (\w+)", opening)
@@ -90,17 +125,14 @@ class Reader:
             str(path), args=["-x", "c", "-std=c99", f"-I{self.include}", f"-I{_builtin_headers()}", "-DFLAM_GENERATE"])
         for d in unit.diagnostics:
             if d.severity >= clang.Diagnostic.Error:
-                self._fault(path, d.location.line, d.spelling)
+                place = pathlib.Path(d.location.file.name) if d.location.file else path
+                self._fault(place if place.is_relative_to(self.include) else path, d.location.line, d.spelling)
         cursors = [c for c in unit.cursor.get_children()
                    if c.location.file and pathlib.Path(c.location.file.name).resolve() == path.resolve()]
-        for c in cursors:
-            if c.kind == clang.CursorKind.TYPEDEF_DECL:
-                self._typedef(c, cursors)
-        for c in cursors:
-            if c.kind == clang.CursorKind.FUNCTION_DECL:
-                self._function(c, path, namespace)
+        return path, namespace, cursors
 
     def _typedef(self, c, cursors) -> None:
+        self.places[c.spelling] = (pathlib.Path(c.location.file.name), c.location.line)
         doc = docs.parse(c.raw_comment)["text"]
         underlying = c.underlying_typedef_type
         if underlying.get_canonical().kind == clang.TypeKind.RECORD:
@@ -112,7 +144,7 @@ class Reader:
             callbacks = any("(*)" in f.type.spelling for f in fields)
             self.handles.pop(c.spelling, None)
             self.structs[c.spelling] = {
-                "name": c.spelling, "doc": doc, "callbacks": callbacks,
+                "name": c.spelling, "header": pathlib.Path(c.location.file.name).name, "doc": doc, "callbacks": callbacks,
                 "fields": [{"name": f.spelling, "type": f.type.spelling, "default": _annotations(f).get("default"),
                             "doc": docs.parse(f.raw_comment)["text"]} for f in fields]}
             return
@@ -121,7 +153,8 @@ class Reader:
         if following and (not typedefs or following[0].location.line < typedefs[0].location.line):
             values = [{"name": v.spelling, "value": v.enum_value, "doc": docs.parse(v.raw_comment)["text"]}
                       for v in following[0].get_children()]
-            self.enums.append({"name": c.spelling, "doc": doc, "values": values})
+            self.enums.append({"name": c.spelling, "header": pathlib.Path(c.location.file.name).name, "doc": doc,
+                               "values": values})
 
     def _function(self, c, path, namespace) -> None:
         notes = _annotations(c)
@@ -137,17 +170,22 @@ class Reader:
                 kind = LISTS.get(pointee(type_name), "pointer")
             count_of = p.spelling[2:] if p.spelling.startswith("n_") and i and raw[i - 1].spelling == p.spelling[2:] else None
             keyword = keyword or "keyword" in marks
-            if kind == "unknown":
-                self._fault(path, p.location.line, f"{c.spelling}: parameter `{p.spelling}` has the unknown type {type_name}")
             params.append(Param(p.spelling, type_name, kind, enum, "nullable" in marks, marks.get("default"),
                                 "variadic" in marks, keyword, "consumes" in marks,
-                                kind in ("tensor", "handle") and not type_name.startswith("const"), count_of))
+                                kind in ("tensor", "handle") and not type_name.startswith("const"), count_of, tuple(marks)))
         f = Function(c.spelling, path.name, namespace, notes.get("since"), "blocks" in notes, notes.get("borrowed"),
                      resolve_torch(c.spelling.removeprefix("flam_"), notes.get("torch", "")), None, None,
                      docs.parse(c.raw_comment), self._result(c, notes), params,
                      "inplace" in notes, "out" in notes, c.location.line)
-        for fault in docs.lint(f):
-            self._fault(path, f.line, fault)
+        if not any(a.kind == clang.CursorKind.VISIBILITY_ATTR for a in c.get_children()):
+            self._fault(path, f.line, f"{f.name}: not marked FLAM_API, so that it is not exported")
+        if c.type.kind == clang.TypeKind.FUNCTIONNOPROTO:
+            self._fault(path, f.line, f"{f.name}: `()` is no prototype in C; write (void)")
+        elif c.type.is_function_variadic():
+            self._fault(path, f.line, f"{f.name}: no variable arguments; bindings cannot pass them")
+        enum_of = {e["name"]: e for e in self.enums}
+        for fault in (*docs.lint(f), *lint.function(f, notes, self.version, enum_of, set(self.handles))):
+            self._fault(path, f.line, f"{f.name}: {fault}")
         self.functions.append(f)
 
     def _result(self, c, notes) -> dict:
@@ -163,7 +201,7 @@ class Reader:
             kind = "borrowed" if "borrowed" in notes else "handle"
         else:
             kind = "value"
-        return {"kind": kind, "type": type_name}
+        return {"kind": kind, "type": type_name, "nullable": "nullable" in notes}
 
 
 def _spelling(c_type) -> str:
@@ -175,9 +213,9 @@ def _spelling(c_type) -> str:
 
 def _builtin_headers() -> str:
     """Where <stddef.h> and <stdint.h> can be had without a compiler's driver: the wheel ships none."""
-    for folder in sorted(pathlib.Path("/usr/lib/gcc").glob("*/*/include")):
-        return str(folder)
-    return "/usr/include"
+    found = [p for pattern in ("gcc/*/*/include", "clang/*/include", "llvm-*/lib/clang/*/include")
+             for p in sorted(pathlib.Path("/usr/lib").glob(pattern)) if (p / "stddef.h").exists()]
+    return str(found[0]) if found else "/usr/include"
 
 
 def read(include: pathlib.Path) -> Api:

@@ -35,6 +35,7 @@ class Param:
     consumes: bool = False
     mutable: bool = False
     count_of: str | None = None  # this is the length of that list
+    marks: tuple[str, ...] = ()  # its annotations, for the lint
 
 
 @dataclasses.dataclass
@@ -49,7 +50,7 @@ class Function:
     form: str | None  # None, "inplace" or "out"
     base: str | None
     doc: dict
-    result: dict  # kind: handle, status, value, string, borrowed, void; type
+    result: dict  # kind: handle, status, value, string, borrowed, void; type; nullable
     params: list[Param]
     inplace: bool = False
     out: bool = False
@@ -75,7 +76,9 @@ class Api:
     def to_json(self) -> dict:
         data = dataclasses.asdict(self)
         for f in data["functions"]:
-            del f["line"], f["inplace"], f["out"]
+            del f["line"], f["inplace"], f["out"], f["doc"]["faults"]
+            for p in f["params"]:
+                del p["marks"]
         return data
 
 

@@ -1,0 +1,200 @@
+"""What the dialect asks of a declaration beyond what a compiler checks. Every rule yields a text that says what
+is wrong and how to write it; headers.py puts file, line and function before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from model import LISTS, SCALARS, Function, Param, pointee
+
+_KEYWORDS = set("""alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const
+constexpr continue decltype default delete do double else enum explicit export extern false float for friend goto if
+inline int long mutable namespace new noexcept not nullptr operator or private protected public register requires
+restrict return short signed sizeof static struct switch template this throw true try typedef typeid typename union
+unsigned using virtual void volatile while xor""".split())
+_RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
+_NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable"}
+_MARKS = {"nullable", "default", "variadic", "keyword", "consumes"}
+_VALUES = set(SCALARS) - {"float"}
+_SPELLING = re.compile(r"(torch|Tensor|F)(\.\w+)*")
+_NUMBER = re.compile(r"-?(\d+\.?\d*(e-?\d+)?|INFINITY)")
+
+
+def function(f: Function, notes: dict[str, str], version: str, enums: dict[str, dict],
+             handles: set[str]) -> Iterator[str]:
+    yield from _name(f)
+    for key in sorted(set(notes) - _NOTES):
+        yield f"the annotation \"{key}\" means nothing on a function; the macros are in common.h"
+    yield from _since(f, version)
+    yield from _result(f, enums, handles)
+    yield from _torch(f, notes.get("torch"))
+    yield from _forms(f)
+    for i, p in enumerate(f.params):
+        for text in _parameter(f, i, p, enums):
+            yield f"parameter `{p.name}`: {text}"
+
+
+def _name(f: Function) -> Iterator[str]:
+    if not re.fullmatch(r"flam_[a-z][a-z0-9_]*", f.name):
+        yield "names are flam_ and lower case"
+    if f.op in _KEYWORDS:
+        yield f"`{f.op}` is a keyword of C or C++ and cannot be a member of load.h's table"
+    if f.name in _RESERVED:
+        yield f"this name is {_RESERVED[f.name]}"
+
+
+def _since(f: Function, version: str) -> Iterator[str]:
+    if not f.since:
+        yield "no FLAM_SINCE(major, minor)"
+    elif not re.fullmatch(r"\d+\.\d+", f.since):
+        yield f"FLAM_SINCE({f.since}): write FLAM_SINCE(major, minor)"
+    elif tuple(map(int, f.since.split("."))) > tuple(map(int, version.split(".")[:2])):
+        yield f"FLAM_SINCE({f.since.replace('.', ', ')}) is after the headers' version {version}"
+
+
+def _result(f: Function, enums: dict[str, dict], handles: set[str]) -> Iterator[str]:
+    kind, type_name, bare = f.result["kind"], f.result["type"], pointee(f.result["type"])
+    stars = type_name.count("*")
+    if kind == "handle":
+        if bare not in handles or stars != 1:
+            yield (f"returns {type_name}, which is no handle: a borrowed pointer says whose it is with "
+                   "FLAM_BORROWED(owner)")
+        elif type_name.startswith("const"):
+            yield f"an owned handle is not const: return {bare} *, or mark it FLAM_BORROWED(owner)"
+    elif kind in ("string", "borrowed") or stars:
+        names = {p.name for p in f.params}
+        if not f.borrowed:
+            yield f"returns {type_name} and does not say how long it lives: FLAM_BORROWED(a parameter, thread or process)"
+        elif f.borrowed not in names | {"thread", "process", "owner"}:
+            yield f"FLAM_BORROWED({f.borrowed}) names neither a parameter nor thread nor process"
+    elif f.borrowed:
+        yield f"FLAM_BORROWED on {type_name}, which is no pointer"
+    elif kind == "value" and bare not in _VALUES and bare not in enums:
+        yield f"returns the unknown type {type_name}; results are handles, flam_status, or one of {_listed(_VALUES)}"
+    if f.result["nullable"] and not stars:
+        yield f"FLAM_NULLABLE on the result {type_name}, which is no pointer"
+    if kind != "status" and any(p.kind == "out" for p in f.params):
+        yield "out_ parameters belong to functions that return flam_status"
+
+
+def _torch(f: Function, words: str | None) -> Iterator[str]:
+    if words is None:
+        return
+    if not words.split():
+        yield "FLAM_TORCH(\"\") names no spelling"
+    for word in words.split():
+        if not _SPELLING.fullmatch(word):
+            yield (f"FLAM_TORCH: `{word}` is no spelling; write torch, Tensor, F, or a full one as in "
+                   "torch.special.expit, Tensor.max, F.gelu")
+
+
+def _forms(f: Function) -> Iterator[str]:
+    for marked, macro in ((f.inplace, "FLAM_INPLACE"), (f.out, "FLAM_OUT")):
+        if not marked:
+            continue
+        if f.namespace != "ops" or f.result["type"] != "flam_tensor *":
+            yield f"{macro} is for operations (namespace: ops) that return flam_tensor *"
+        elif macro == "FLAM_INPLACE" and not (f.params and f.params[0].kind == "tensor" and not f.params[0].nullable):
+            yield "FLAM_INPLACE needs a tensor as first parameter: it is what the in-place form writes into"
+        elif macro == "FLAM_OUT" and any(p.name == "out" for p in f.params):
+            yield "FLAM_OUT adds a parameter `out`, and there is one already"
+
+
+def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterator[str]:
+    if not p.name:
+        yield f"number {i + 1} has no name"
+        return
+    for key in sorted(set(p.marks) - _MARKS):
+        yield f"the annotation \"{key}\" means nothing on a parameter; the macros are in common.h"
+    yield from _type(f, i, p)
+    pointer = "*" in p.type
+    if p.nullable and not pointer:
+        yield f"FLAM_NULLABLE on {p.type}, which is no pointer"
+    if p.nullable and p.kind == "out":
+        yield "an out_ parameter is never FLAM_NULLABLE: callers pass a variable they may ignore"
+    if p.consumes and not pointer:
+        yield f"FLAM_CONSUMES on {p.type}, which is no pointer"
+    if p.variadic and p.kind not in ("ints", "tensors"):
+        yield "FLAM_VARIADIC is for lists of int64_t or of tensors, with their count behind them"
+    if p.default is not None:
+        yield from _default(p, pointer, enums)
+
+
+def _type(f: Function, i: int, p: Param) -> Iterator[str]:
+    bare, stars = pointee(p.type), p.type.count("*")
+    counted = i + 1 < len(f.params) and f.params[i + 1].count_of == p.name
+    if p.kind == "unknown":
+        yield f"the type {p.type} is not of the dialect; see the table of kinds in bindings/generate/model.py"
+    elif p.type == "float":
+        yield "numbers are double, not float"
+    elif p.name.startswith("n_") and p.kind == "size" and not p.count_of:
+        yield f"counts nothing: the list `{p.name[2:]}` must stand right before it"
+    elif p.count_of and p.type != "size_t":
+        yield f"a count is a size_t, not {p.type}"
+    elif p.kind in ("tensors", "strings") and not counted:
+        yield f"a list is followed by its count, `size_t n_{p.name}`"
+    elif p.kind == "pointer" and bare in set(LISTS) | _VALUES and stars == 1 and "(*)" not in p.type:
+        if not p.type.startswith("const"):
+            yield f"results are written through parameters named out_*, as in `{bare} *out_{p.name}`"
+        elif not p.nullable and not counted:
+            yield (f"a list is followed by its count, `size_t n_{p.name}`; an optional number is FLAM_NULLABLE")
+    elif p.kind in ("tensor", "handle") and stars > 1:
+        yield f"results are written through parameters named out_*, as in `{bare} **out_{p.name}`"
+    elif p.kind == "options" and not p.type.startswith("const") and not f.name.endswith("_init"):
+        yield f"options are read only: const {bare} *"
+
+
+def _default(p: Param, pointer: bool, enums: dict[str, dict]) -> Iterator[str]:
+    value = p.default
+    if pointer:
+        if value not in ("NULL", "0") and not (p.kind == "string" and value.startswith('"')):
+            yield f"FLAM_DEFAULT({value}): the only default of {p.type} is NULL"
+        elif value in ("NULL", "0") and not p.nullable:
+            yield "FLAM_DEFAULT(NULL) on a parameter that is not FLAM_NULLABLE"
+    elif p.kind == "bool":
+        if value not in ("0", "1"):
+            yield f"FLAM_DEFAULT({value}): a flam_bool is 0 or 1"
+    elif p.kind in ("enum", "dtype"):
+        names = [v["name"] for v in enums.get(p.enum or "flam_dtype", {"values": []})["values"]]
+        if value not in names:
+            yield f"FLAM_DEFAULT({value}): write an enumerator, one of {_listed(names)}"
+    elif p.kind == "device":
+        if value != "0":
+            yield f"FLAM_DEFAULT({value}): the only default of a flam_device is 0, unspecified"
+    elif not _NUMBER.fullmatch(value):
+        yield f"FLAM_DEFAULT({value}) is no number"
+
+
+def enum(e: dict) -> Iterator[str]:
+    values = e["values"]
+    seen: dict[int, str] = {}
+    for v in values:
+        if not v["name"].startswith("FLAM_"):
+            yield f"the enumerator {v['name']} lacks the prefix FLAM_"
+        if v["value"] in seen:
+            yield f"{v['name']} has the number of {seen[v['value']]}; numbers are never reused"
+        seen.setdefault(v["value"], v["name"])
+    if 0 not in seen:
+        yield "no enumerator is 0, which is the unspecified value or the default"
+    if not e["doc"]:
+        yield "no doc comment"
+
+
+def struct(s: dict, functions: set[str]) -> Iterator[str]:
+    first = s["fields"][0]
+    if (first["type"], first["name"]) != ("size_t", "struct_size"):
+        yield "the first field must be `size_t struct_size`: it lets the struct grow"
+    if not s["doc"]:
+        yield "no doc comment"
+    names = {f["name"] for f in s["fields"]}
+    if s["callbacks"]:
+        for name in ("user", "drop"):
+            if name not in names:
+                yield f"callbacks need a field `{name}`: the program's own data, and who lets go of it"
+    elif f"{s['name']}_init" not in functions:
+        yield f"no function {s['name']}_init that sets the defaults"
+
+
+def _listed(names) -> str:
+    return ", ".join(sorted(names))
