@@ -147,6 +147,8 @@ def _type(f: Function, i: int, p: Param) -> Iterator[str]:
 
 def _default(p: Param, pointer: bool, enums: dict[str, dict]) -> Iterator[str]:
     value = p.default
+    if p.kind in ("ints", "doubles") and _NUMBER.fullmatch(value):
+        return  # a list of this one number
     if pointer:
         if value not in ("NULL", "0") and not (p.kind == "string" and value.startswith('"')):
             yield f"FLAM_DEFAULT({value}): the only default of {p.type} is NULL"

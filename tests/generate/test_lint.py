@@ -61,6 +61,8 @@ GOOD = {
             + "flam_tensor *flam_f(const flam_tensor *x, flam_reduction r FLAM_DEFAULT(FLAM_REDUCTION_MEAN));",
     "never fails": doc("x", errors=False) + API + "int64_t flam_f(const flam_tensor *x);",
     "borrowed": doc("x", errors=False) + API + "FLAM_BORROWED(x) const char *flam_f(const flam_tensor *x);",
+    "one number for a list": doc("x", "k") + API
+                             + "flam_tensor *flam_f(const flam_tensor *x, const int64_t *k FLAM_DEFAULT(1), size_t n_k);",
     "text": doc("x", "s") + API + "flam_tensor *flam_f(const flam_tensor *x, const char *s FLAM_DEFAULT(\"a\"));",
     "options": """/** Options. */
 typedef struct flam_o { size_t struct_size; double lr; } flam_o;
