@@ -185,10 +185,9 @@ TEST_F(Sim, HostIsShutOutAgainAfterSuchAKernel) {
     float* const* table;
   } args{table};
   const Access access{x.data(), x.bytes, true};
-  launch(
-      current_stream(kSim0), "indirect",
-      [](void*, const void* a) { (**static_cast<float* const* const*>(a))[0] = 5; }, &args,
-      sizeof args, {&access, 1});
+  launch(current_stream(kSim0), "indirect",
+         [](void*, const void* a) { (**static_cast<float* const* const*>(a))[0] = 5; }, &args,
+         sizeof args, {&access, 1});
   EXPECT_EQ(download(x.data(), 1, kSim0)[0], 5);
   delete table;
   int pipe_ends[2];

@@ -60,14 +60,14 @@ void install() {
   sigaction(SIGBUS, &action, &g_before[1]);
 }
 
-[[gnu::noinline]] std::string run_catching(const char* name, const std::function<void()>& work) {
+[[gnu::noinline]] void run_catching(const char* name, const std::function<void()>& work,
+                                    std::string& problem) {
   try {
     work();
-    return {};
   } catch (const std::exception& e) {
-    return cat_text("kernel \"", name, "\" failed: ", e.what());
+    problem = cat_text("kernel \"", name, "\" failed: ", e.what());
   } catch (...) {
-    return cat_text("kernel \"", name, "\" failed");
+    problem = cat_text("kernel \"", name, "\" failed");
   }
 }
 
@@ -77,7 +77,7 @@ void install() {
   if (sigsetjmp(guard.back, 1) != 0)
     return false;  // 1: the handler may have run with signals blocked
   t_guard = &guard;
-  problem = run_catching(name, work);
+  run_catching(name, work, problem);
   return true;
 }
 
