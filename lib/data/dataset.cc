@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "kernels/index.h"
 #include "ops/ops.h"
 
 namespace flambeau::data {
@@ -21,7 +22,11 @@ class TensorDataset final : public Dataset {
     std::memcpy(at.data(), indices.data(), indices.size_bytes());
     Batch batch;
     for (const Tensor& t : tensors_) {
-      batch.tensors.push_back(ops::index_select(t, 0, ops::to_device(at, t.device(), false)));
+      Dims sizes(t.sizes());
+      sizes[0] = at.numel();
+      const Tensor rows = empty(sizes, t.dtype(), t.device());
+      run_index_read("DataLoader", rows, t, {ops::to_device(at, t.device(), false)});
+      batch.tensors.push_back(rows);
     }
     return batch;
   }
