@@ -1,0 +1,138 @@
+// Cuts lists of tensors into launches and checks that they can be walked side by side.
+#include "kernels/optimizer.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace flambeau {
+
+constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kAdvance{"step"}, kScaleList{"scale"};
+
+namespace {
+
+const float* cell_of(const char* op, const Tensor& t) {
+  if (!t.defined()) return nullptr;
+  check(t.dtype() == Dtype::f32 && t.numel() == 1, Code::dtype, op, ": a cell is one f32, not ", describe(t));
+  return t.data_as<float>();
+}
+
+char* side_by_side(const char* op, const Tensor& t, const Tensor& model) {
+  if (!t.defined()) return nullptr;
+  check(t.dtype() == model.dtype() && t.device() == model.device() && t.numel() == model.numel(),
+        Code::invalid_argument, op, ": ", describe(t), " does not match the parameter ", describe(model));
+  check(t.is_contiguous(), Code::unsupported, op, ": ", describe(t), " is not contiguous");
+  return static_cast<char*>(t.data());
+}
+
+// Launches over entries that share a dtype and device; `each` adds the accesses of one.
+class Launches {
+ public:
+  Launches(const char* op, const Kernel& kernel, const ListArgs& shared) : op_(op), kernel_(kernel), args_(shared) {}
+
+  void read(const Tensor& cell) { shared_.push_back(reads(cell)); }
+  void write(const Tensor& cell) { shared_.push_back(writes(cell)); }
+
+  void add(const Tensor& model, ListEntry entry, std::span<const Access> accesses) {
+    if (entry.numel == 0) return;
+    const bool alike = model_.defined() && model.dtype() == model_.dtype() && model.device() == model_.device();
+    if (args_.tensors == kListTensors || !alike) flush();
+    model_ = model;
+    entry.first_chunk = args_.chunks;
+    args_.chunks += int32_t((entry.numel + kListChunk - 1) / kListChunk);
+    args_.entry[args_.tensors++] = entry;
+    accesses_.insert(accesses_.end(), accesses.begin(), accesses.end());
+  }
+
+  void flush() {
+    if (args_.tensors) {
+      const KernelFn fn = kernel_.find(op_, model_.device(), model_.dtype());
+      accesses_.insert(accesses_.end(), shared_.begin(), shared_.end());
+      launch_kernel(op_, fn, model_.device(), args_, std::span<const Access>(accesses_));
+    }
+    args_.tensors = args_.chunks = 0;
+    accesses_.clear();
+  }
+
+ private:
+  const char* op_;
+  const Kernel& kernel_;
+  ListArgs args_;
+  Tensor model_;
+  std::vector<Access> accesses_, shared_;
+};
+
+ListEntry entry_of(const char* op, const Parameter& p) {
+  return {side_by_side(op, p.param, p.param),  side_by_side(op, p.grad, p.param),
+          side_by_side(op, p.first, p.param),  side_by_side(op, p.second, p.param),
+          side_by_side(op, p.greatest, p.param), const_cast<float*>(cell_of(op, p.step)),
+          p.param.numel(), 0, p.fresh};
+}
+
+ListArgs shared_args(const char* op, const OptimizerCells& cells) {
+  ListArgs a{};
+  a.lr = cell_of(op, cells.lr);
+  a.grad_scale = cell_of(op, cells.grad_scale);
+  a.found_inf = cell_of(op, cells.found_inf);
+  return a;
+}
+
+void run_list(const char* op, const Kernel& kernel, const ParameterList& list, const ListArgs& args,
+              const OptimizerCells& cells) {
+  std::vector<ListEntry> entries;  // all checked before anything is launched
+  for (const Parameter& p : list) entries.push_back(entry_of(op, p));
+  Launches launches(op, kernel, args);
+  for (const Tensor* cell : {&cells.lr, &cells.grad_scale, &cells.found_inf}) launches.read(*cell);
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Parameter& p = list[i];
+    const Access accesses[] = {writes(p.param), reads(p.grad),      writes(p.first),
+                               writes(p.second), writes(p.greatest), writes(p.step)};
+    launches.add(p.param, entries[i], accesses);
+  }
+  launches.flush();
+}
+
+}  // namespace
+
+void run_sgd(const char* op, const ParameterList& list, const SgdOptions& o, const OptimizerCells& cells) {
+  ListArgs a = shared_args(op, cells);
+  const double options[8] = {o.lr, o.momentum, o.dampening, o.weight_decay, double(o.nesterov), double(o.maximize)};
+  std::copy(options, options + 8, a.options);
+  for (const Parameter& p : list) {
+    check(o.momentum == 0 || p.first.defined(), Code::invalid_argument, op, ": momentum needs its buffer");
+  }
+  run_list(op, kSgd, list, a, cells);
+}
+
+void run_adam(const char* op, const ParameterList& list, const AdamOptions& o, const OptimizerCells& cells) {
+  ListArgs a = shared_args(op, cells);
+  const double options[8] = {o.lr,  o.beta1, o.beta2, o.eps, o.weight_decay, double(o.decoupled), double(o.maximize)};
+  std::copy(options, options + 8, a.options);
+  for (const Parameter& p : list) {
+    check(p.first.defined() && p.second.defined() && p.step.defined(), Code::invalid_argument, op,
+          ": a parameter without exp_avg, exp_avg_sq or step");
+  }
+  run_list(op, kAdvance, list, a, cells);
+  run_list(op, kAdam, list, a, cells);
+}
+
+void run_scale(const char* op, const std::vector<Tensor>& tensors, const Tensor& factor,
+               const Tensor& found_inf) {
+  ListArgs a{};
+  a.lr = cell_of(op, factor);
+  a.mark_inf = const_cast<float*>(cell_of(op, found_inf));
+  Launches launches(op, kScaleList, a);
+  launches.read(factor);
+  launches.write(found_inf);
+  for (const Tensor& t : tensors) side_by_side(op, t, t);
+  for (const Tensor& t : tensors) {
+    ListEntry entry{};
+    entry.param = static_cast<char*>(t.data());
+    entry.numel = t.numel();
+    const Access access = writes(t);
+    launches.add(t, entry, {&access, 1});
+  }
+  launches.flush();
+}
+
+}  // namespace flambeau
