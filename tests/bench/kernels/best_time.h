@@ -1,4 +1,5 @@
-// The timer of the kernel benchmarks: the fastest batch of calls, which a busy neighbour disturbs least.
+// The timer of the kernel benchmarks: the fastest batch of calls, which a busy neighbour disturbs
+// least.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -23,4 +24,3 @@ template <class F> double best_time(F&& call, double seconds) {
   }
   return best;
 }
-
