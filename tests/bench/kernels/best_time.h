@@ -2,16 +2,24 @@
 // least.
 #pragma once
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+#include <ctime>
+
+#include "base/thread_pool.h"
 
 // The fastest of several batches of calls, in seconds per call.
 template <class F> double best_time(F&& call, double seconds) {
-  using Clock = std::chrono::steady_clock;
+  const clockid_t clock =
+      flambeau::get_num_threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  auto now = [&] {
+    timespec t;
+    clock_gettime(clock, &t);
+    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+  };
   auto time = [&](int64_t calls) {
-    const auto start = Clock::now();
+    const double start = now();
     for (int64_t i = 0; i < calls; ++i) call();
-    return std::chrono::duration<double>(Clock::now() - start).count();
+    return now() - start;
   };
   call();
   int64_t calls = 1;
