@@ -9,6 +9,7 @@
 #include "flambeau/index.h"
 #include "flambeau/matmul.h"
 #include "flambeau/pointwise.h"
+#include "flambeau/random.h"
 #include "flambeau/reduce.h"
 #include "flambeau/ternary.h"
 
@@ -1472,6 +1473,18 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_(flam_tensor *input);
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bitwise_not_out(const flam_tensor *input, flam_tensor
     *out);
+
+/** In-place form of `flam_dropout`: zeroes elements with probability `p` in training and scales
+ * the others by 1 / (1 - p).
+ *
+ * - `input`: any shape, floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_dropout_(flam_tensor *input, double p FLAM_DEFAULT(0.5),
+    flam_bool training FLAM_DEFAULT(1));
 
 /** `flam_sum` into an existing tensor.
  *

@@ -243,6 +243,16 @@ struct flam_api_table {
   flam_status (*frame_pop)(flam_scope);
   void (*leak_tracking)(flam_bool);
   const char *(*leak_report)(void);
+  flam_generator *(*generator_new)(flam_device);
+  flam_generator *(*generator_default)(flam_device);
+  flam_status (*generator_manual_seed)(flam_generator *, uint64_t);
+  uint64_t (*generator_seed)(flam_generator *);
+  uint64_t (*generator_initial_seed)(const flam_generator *);
+  uint64_t (*generator_offset)(const flam_generator *);
+  flam_status (*generator_set_state)(flam_generator *, uint64_t, uint64_t);
+  flam_device (*generator_device)(const flam_generator *);
+  void (*generator_release)(flam_generator *);
+  flam_status (*manual_seed)(uint64_t);
   flam_tensor *(*index_add)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
       double);
   flam_tensor *(*index_add_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
@@ -448,6 +458,25 @@ struct flam_api_table {
   flam_tensor *(*bitwise_not)(const flam_tensor *);
   flam_tensor *(*bitwise_not_)(flam_tensor *);
   flam_tensor *(*bitwise_not_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*rand)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
+      flam_bool);
+  flam_tensor *(*randn)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
+      flam_bool);
+  flam_tensor *(*randint)(int64_t, int64_t, const int64_t *, size_t, flam_generator *, flam_dtype,
+      flam_device, flam_bool);
+  flam_tensor *(*randperm)(int64_t, flam_generator *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*rand_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*randn_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*uniform_)(flam_tensor *, double, double, flam_generator *);
+  flam_tensor *(*normal_)(flam_tensor *, double, double, flam_generator *);
+  flam_tensor *(*exponential_)(flam_tensor *, double, flam_generator *);
+  flam_tensor *(*random_)(flam_tensor *, int64_t, int64_t, flam_generator *);
+  flam_tensor *(*bernoulli_)(flam_tensor *, double, flam_generator *);
+  flam_tensor *(*bernoulli)(const flam_tensor *, flam_generator *);
+  flam_tensor *(*normal)(const flam_tensor *, const flam_tensor *, flam_generator *);
+  flam_tensor *(*multinomial)(const flam_tensor *, int64_t, flam_bool, flam_generator *);
+  flam_tensor *(*dropout)(const flam_tensor *, double, flam_bool);
+  flam_tensor *(*dropout_)(flam_tensor *, double, flam_bool);
   flam_tensor *(*sum)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
   flam_tensor *(*sum_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
       flam_tensor *);
@@ -834,6 +863,16 @@ static const char *const flam_api_names_[] = {
     "flam_frame_pop",
     "flam_leak_tracking",
     "flam_leak_report",
+    "flam_generator_new",
+    "flam_generator_default",
+    "flam_generator_manual_seed",
+    "flam_generator_seed",
+    "flam_generator_initial_seed",
+    "flam_generator_offset",
+    "flam_generator_set_state",
+    "flam_generator_device",
+    "flam_generator_release",
+    "flam_manual_seed",
     "flam_index_add",
     "flam_index_add_",
     "flam_index_add_out",
@@ -1025,6 +1064,22 @@ static const char *const flam_api_names_[] = {
     "flam_bitwise_not",
     "flam_bitwise_not_",
     "flam_bitwise_not_out",
+    "flam_rand",
+    "flam_randn",
+    "flam_randint",
+    "flam_randperm",
+    "flam_rand_like",
+    "flam_randn_like",
+    "flam_uniform_",
+    "flam_normal_",
+    "flam_exponential_",
+    "flam_random_",
+    "flam_bernoulli_",
+    "flam_bernoulli",
+    "flam_normal",
+    "flam_multinomial",
+    "flam_dropout",
+    "flam_dropout_",
     "flam_sum",
     "flam_sum_out",
     "flam_nansum",
@@ -1430,6 +1485,16 @@ const char *flam_library_load(const char *path) {
 #define flam_frame_pop (flam_api.frame_pop)
 #define flam_leak_tracking (flam_api.leak_tracking)
 #define flam_leak_report (flam_api.leak_report)
+#define flam_generator_new (flam_api.generator_new)
+#define flam_generator_default (flam_api.generator_default)
+#define flam_generator_manual_seed (flam_api.generator_manual_seed)
+#define flam_generator_seed (flam_api.generator_seed)
+#define flam_generator_initial_seed (flam_api.generator_initial_seed)
+#define flam_generator_offset (flam_api.generator_offset)
+#define flam_generator_set_state (flam_api.generator_set_state)
+#define flam_generator_device (flam_api.generator_device)
+#define flam_generator_release (flam_api.generator_release)
+#define flam_manual_seed (flam_api.manual_seed)
 #define flam_index_add (flam_api.index_add)
 #define flam_index_add_ (flam_api.index_add_)
 #define flam_index_add_out (flam_api.index_add_out)
@@ -1621,6 +1686,22 @@ const char *flam_library_load(const char *path) {
 #define flam_bitwise_not (flam_api.bitwise_not)
 #define flam_bitwise_not_ (flam_api.bitwise_not_)
 #define flam_bitwise_not_out (flam_api.bitwise_not_out)
+#define flam_rand (flam_api.rand)
+#define flam_randn (flam_api.randn)
+#define flam_randint (flam_api.randint)
+#define flam_randperm (flam_api.randperm)
+#define flam_rand_like (flam_api.rand_like)
+#define flam_randn_like (flam_api.randn_like)
+#define flam_uniform_ (flam_api.uniform_)
+#define flam_normal_ (flam_api.normal_)
+#define flam_exponential_ (flam_api.exponential_)
+#define flam_random_ (flam_api.random_)
+#define flam_bernoulli_ (flam_api.bernoulli_)
+#define flam_bernoulli (flam_api.bernoulli)
+#define flam_normal (flam_api.normal)
+#define flam_multinomial (flam_api.multinomial)
+#define flam_dropout (flam_api.dropout)
+#define flam_dropout_ (flam_api.dropout_)
 #define flam_sum (flam_api.sum)
 #define flam_sum_out (flam_api.sum_out)
 #define flam_nansum (flam_api.nansum)

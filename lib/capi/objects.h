@@ -9,6 +9,7 @@
 #include "flambeau/autograd.h"
 #include "flambeau/common.h"
 #include "flambeau/tensor.h"
+#include "graph/generator.h"
 #include "graph/node.h"
 #include "graph/saved.h"
 #include "data/loader.h"

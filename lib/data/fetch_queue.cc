@@ -52,7 +52,7 @@ size_t FetchQueue::in_flight() const {
 void FetchQueue::fetch(Job& job) noexcept {
   try {
     job.batch = dataset_->fetch(job.indices);
-    if (pin_memory_) {
+    if (pin_memory_ && (is_available(DeviceType::cuda) || is_available(DeviceType::sim))) {
       for (Tensor& t : job.batch.tensors) t = pinned(t);
     }
   } catch (...) {

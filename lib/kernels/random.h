@@ -35,7 +35,7 @@ struct RandomArgs {
 };
 
 struct RandomExtra {
-  Tensor input;
+  Tensor input{};
   int64_t low = 0, high = 0;
   const RandomState* cell = nullptr;
 };

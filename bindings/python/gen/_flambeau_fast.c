@@ -594,6 +594,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/derived.h"
 #include "flambeau/device.h"
 #include "flambeau/error.h"
+#include "flambeau/generator.h"
 #include "flambeau/index.h"
 #include "flambeau/io.h"
 #include "flambeau/loss.h"
@@ -602,6 +603,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/module.h"
 #include "flambeau/norm.h"
 #include "flambeau/pointwise.h"
+#include "flambeau/random.h"
 #include "flambeau/reduce.h"
 #include "flambeau/shape.h"
 #include "flambeau/state.h"
@@ -613,878 +615,975 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 844), // flam_error const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(flam_error const *)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 941), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 853), // flam_module const *
+/*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(flam_module const *)
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 950), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_module const *, size_t)
+/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 856), // flam_node const *
+/* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(flam_node const *)
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 953), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 860), // flam_state const *
+/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(flam_state const *, size_t)
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 957), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 862), // flam_tensor const *
+/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(flam_tensor const *)
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 959), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(int32_t)
+/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /* 22 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(int32_t, int32_t)
+/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(int32_t, int32_t)
 /* 24 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 25 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 54), // char const *()(void)
+/* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 93), // double()(int32_t)
+/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 96), // double()(int32_t)
 /* 30 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 31 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION, 50), // flam_dataset *()(flam_dataset_vtable const *)
-/* 33 */ _CFFI_OP(_CFFI_OP_POINTER, 843), // flam_dataset_vtable const *
+/* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_dataset *()(flam_dataset_vtable const *)
+/* 33 */ _CFFI_OP(_CFFI_OP_POINTER, 940), // flam_dataset_vtable const *
 /* 34 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION, 50), // flam_dataset *()(flam_tensor const * const *, size_t)
+/* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 36 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 37 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 38 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 798), // flam_error *()(void)
+/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 892), // flam_error *()(void)
 /* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 555), // flam_event *()(int32_t, int32_t)
+/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 631), // flam_event *()(int32_t, int32_t)
 /* 42 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 43 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 807), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 46 */ _CFFI_OP(_CFFI_OP_POINTER, 862), // flam_tensor *
-/* 47 */ _CFFI_OP(_CFFI_OP_POINTER, 850), // flam_hook_callback const *
-/* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 571), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 50 */ _CFFI_OP(_CFFI_OP_POINTER, 842), // flam_dataset *
-/* 51 */ _CFFI_OP(_CFFI_OP_POINTER, 852), // flam_loader_options const *
-/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_module *()(char const *, flam_module_vtable const *)
-/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 841), // char const *
-/* 55 */ _CFFI_OP(_CFFI_OP_POINTER, 855), // flam_module_vtable const *
-/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 57 */ _CFFI_OP(_CFFI_OP_FUNCTION, 581), // flam_module *()(flam_module const *, char const *)
-/* 58 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 59 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 61 */ _CFFI_OP(_CFFI_OP_FUNCTION, 816), // flam_node *()(flam_node const *, size_t)
-/* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 63 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 65 */ _CFFI_OP(_CFFI_OP_FUNCTION, 816), // flam_node *()(flam_tensor const *)
-/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 132), // flam_generator *()(int32_t)
+/* 46 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION, 904), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 49 */ _CFFI_OP(_CFFI_OP_POINTER, 959), // flam_tensor *
+/* 50 */ _CFFI_OP(_CFFI_OP_POINTER, 947), // flam_hook_callback const *
+/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 659), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 53 */ _CFFI_OP(_CFFI_OP_POINTER, 939), // flam_dataset *
+/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 949), // flam_loader_options const *
+/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 669), // flam_module *()(char const *, flam_module_vtable const *)
+/* 57 */ _CFFI_OP(_CFFI_OP_POINTER, 938), // char const *
+/* 58 */ _CFFI_OP(_CFFI_OP_POINTER, 952), // flam_module_vtable const *
+/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 669), // flam_module *()(flam_module const *, char const *)
+/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION, 913), // flam_node *()(flam_node const *, size_t)
+/* 65 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 66 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION, 819), // flam_saved *()(flam_tensor const *, int64_t)
+/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION, 913), // flam_node *()(flam_tensor const *)
 /* 69 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 70 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION, 618), // flam_state *()(flam_module const *)
-/* 73 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_saved *()(flam_tensor const *, int64_t)
+/* 72 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 73 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 618), // flam_state *()(flam_module const *, int32_t)
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 706), // flam_state *()(flam_module const *)
 /* 76 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 77 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 79 */ _CFFI_OP(_CFFI_OP_FUNCTION, 618), // flam_state *()(void)
-/* 80 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION, 825), // flam_stream *()(int32_t)
-/* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 706), // flam_state *()(flam_module const *, int32_t)
+/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 706), // flam_state *()(void)
 /* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 825), // flam_stream *()(int32_t, int32_t)
+/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 922), // flam_stream *()(int32_t)
 /* 85 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION, 825), // flam_stream *()(int32_t, void *)
+/* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 87 */ _CFFI_OP(_CFFI_OP_FUNCTION, 922), // flam_stream *()(int32_t, int32_t)
+/* 88 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 90 */ _CFFI_OP(_CFFI_OP_POINTER, 871), // void *
-/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(double)
-/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 90 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION, 922), // flam_stream *()(int32_t, void *)
+/* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 93 */ _CFFI_OP(_CFFI_OP_POINTER, 968), // void *
 /* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_module const *, char const *)
-/* 96 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 97 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 99 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_node const *)
-/* 100 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(double)
+/* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_module const *, char const *)
+/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 100 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
 /* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_saved const *)
-/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 858), // flam_saved const *
+/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_node const *)
+/* 103 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_state const *, char const *)
-/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 107 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_state const *, size_t)
-/* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *)
-/* 114 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_saved const *)
+/* 106 */ _CFFI_OP(_CFFI_OP_POINTER, 955), // flam_saved const *
+/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_state const *, char const *)
+/* 109 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 111 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_state const *, size_t)
+/* 113 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 115 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 116 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, double)
-/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 119 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 120 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, double, double)
-/* 121 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, flam_tensor const *)
-/* 126 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 127 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
-/* 130 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 131 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 116 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *)
+/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 119 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, double)
+/* 120 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 122 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 123 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, double, double)
+/* 124 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
+/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 132 */ _CFFI_OP(_CFFI_OP_POINTER, 945), // flam_generator *
 /* 133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 135 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, double, flam_generator *)
+/* 135 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
 /* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
-/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 141 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 142 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 144 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
-/* 146 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 148 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 152 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 154 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
-/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 159 */ _CFFI_OP(_CFFI_OP_POINTER, 70), // int64_t const *
-/* 160 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 162 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, int64_t)
-/* 163 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 169 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 170 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 171 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
-/* 174 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *)
-/* 179 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, double, int32_t)
+/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 143 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 144 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, flam_tensor const *)
+/* 145 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 146 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
+/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 150 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 152 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 153 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 154 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 155 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 156 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
+/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 161 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
+/* 165 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
+/* 177 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 178 */ _CFFI_OP(_CFFI_OP_POINTER, 73), // int64_t const *
+/* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, double)
-/* 182 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, int64_t)
+/* 182 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, double, double)
-/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
-/* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 190 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
+/* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor *)
-/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 200 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
-/* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 205 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
+/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 201 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *)
+/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, double)
 /* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 210 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 213 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
-/* 217 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 218 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
-/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, double, double)
+/* 211 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 214 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, double, int32_t)
+/* 216 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
+/* 221 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 227 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_generator *)
 /* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 236 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 237 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 239 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 232 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor *)
+/* 233 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 234 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 235 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
+/* 237 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
 /* 240 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 241 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 242 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
-/* 245 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 246 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 242 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 245 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
 /* 247 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 249 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
 /* 251 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 253 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 256 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
-/* 258 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 260 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 264 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 266 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 267 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 270 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 253 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 254 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 255 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 256 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 257 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 266 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
+/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 270 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 271 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 275 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 276 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 276 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
 /* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
+/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
 /* 279 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 280 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 281 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 284 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 287 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 289 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 291 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 290 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 292 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 293 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 294 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 295 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 298 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 300 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 301 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 302 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 303 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
+/* 297 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 298 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 299 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 302 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 306 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
 /* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 312 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 313 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 314 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 315 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 317 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 319 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 315 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 317 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
+/* 318 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 319 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 320 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 322 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 323 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 324 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 325 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 326 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 327 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 328 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 329 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 330 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 332 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 333 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 334 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 335 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 336 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 338 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 336 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 338 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 339 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 340 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 341 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 345 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
-/* 346 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 347 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 348 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 349 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 344 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 346 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 347 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 348 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 349 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 350 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 351 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 353 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 354 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 355 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 356 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 357 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 358 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 359 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 360 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 361 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 362 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int32_t)
-/* 364 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 366 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 367 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
-/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 369 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 371 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 354 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 355 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 356 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 358 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 359 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 360 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 365 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 366 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 367 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 368 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 370 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 371 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 372 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 373 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 379 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 380 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 381 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 377 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 378 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 379 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 380 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 381 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 383 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 384 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
+/* 384 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
 /* 385 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 388 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 389 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
-/* 390 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 391 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 392 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 394 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 389 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 390 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 391 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 392 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 394 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
 /* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
 /* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 398 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 399 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 400 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
-/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 398 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 399 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 400 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 403 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 404 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 405 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 406 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 407 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
-/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 412 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 414 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 415 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 409 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 411 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 413 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 414 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 416 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
 /* 418 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 420 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 421 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 426 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 428 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 431 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 432 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 433 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
+/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 420 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 426 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 428 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 429 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
+/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 433 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 435 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
 /* 437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 439 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 441 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 442 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 443 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 444 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 442 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 443 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 445 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 446 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
+/* 446 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 447 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
 /* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 451 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 452 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 453 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 454 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 455 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 457 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 458 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 461 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 462 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 463 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 464 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 452 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 454 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 455 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
+/* 456 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 457 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 458 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 459 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 463 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 465 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 467 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 469 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 469 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
 /* 470 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
-/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
-/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 471 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 474 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 475 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 476 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 477 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 478 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 479 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 480 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
-/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 484 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 486 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 487 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 488 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 489 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 490 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 492 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 494 */ _CFFI_OP(_CFFI_OP_POINTER, 863), // flam_tensor_list const *
-/* 495 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 497 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int32_t)
-/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 499 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 502 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 506 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 507 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 510 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 494 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 495 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 496 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 498 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 499 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 502 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 503 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 504 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 506 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 510 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 512 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(int64_t)
+/* 513 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
+/* 515 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 516 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 517 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 518 */ _CFFI_OP(_CFFI_OP_FUNCTION, 46), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
-/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 526 */ _CFFI_OP(_CFFI_OP_POINTER, 836), // void(*)(void *)
-/* 527 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 831), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 530 */ _CFFI_OP(_CFFI_OP_POINTER, 847), // flam_function const *
-/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 533 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 536 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 539 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
-/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
-/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 545 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
-/* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 548 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 519 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 520 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 524 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 525 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 526 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 527 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 528 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 529 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 535 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 536 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
+/* 538 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 539 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 540 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 541 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 542 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 544 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(flam_tensor_list const *, size_t)
+/* 545 */ _CFFI_OP(_CFFI_OP_POINTER, 960), // flam_tensor_list const *
+/* 546 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(int32_t)
 /* 549 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 550 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 551 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 552 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 553 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 555 */ _CFFI_OP(_CFFI_OP_POINTER, 845), // flam_event *
-/* 556 */ _CFFI_OP(_CFFI_OP_POINTER, 861), // flam_stream const *
-/* 557 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 558 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 559 */ _CFFI_OP(_CFFI_OP_POINTER, 845), // flam_event const *
-/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 561 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 562 */ _CFFI_OP(_CFFI_OP_NOOP, 559),
-/* 563 */ _CFFI_OP(_CFFI_OP_NOOP, 559),
-/* 564 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // double *
-/* 565 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 567 */ _CFFI_OP(_CFFI_OP_NOOP, 559),
-/* 568 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
-/* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 570 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 571 */ _CFFI_OP(_CFFI_OP_POINTER, 851), // flam_loader *
-/* 572 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 573 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 576 */ _CFFI_OP(_CFFI_OP_POINTER, 851), // flam_loader const *
-/* 577 */ _CFFI_OP(_CFFI_OP_POINTER, 70), // int64_t *
-/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
-/* 579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 581 */ _CFFI_OP(_CFFI_OP_POINTER, 853), // flam_module *
-/* 582 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
+/* 551 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 552 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 553 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 554 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 555 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 556 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 557 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 558 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 560 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 561 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 562 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 563 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 564 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 566 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 567 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 568 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 569 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 570 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 571 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 572 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(int64_t)
+/* 575 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 576 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 577 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 578 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 579 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 580 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 581 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 582 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 583 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 585 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
-/* 586 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
-/* 588 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 590 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
-/* 591 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 592 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 585 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 586 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 588 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 589 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 590 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 591 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 593 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 595 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
-/* 596 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 597 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 598 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 599 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 600 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 601 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
-/* 602 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 603 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 604 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
-/* 606 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 607 */ _CFFI_OP(_CFFI_OP_POINTER, 854), // flam_module_hook const *
-/* 608 */ _CFFI_OP(_CFFI_OP_POINTER, 612), // uint64_t *
-/* 609 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 610 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 611 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
-/* 612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 613 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 614 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 615 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 616 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 617 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 618 */ _CFFI_OP(_CFFI_OP_POINTER, 860), // flam_state *
-/* 619 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 621 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 622 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 623 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
-/* 624 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 625 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 626 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
-/* 627 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
-/* 628 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 629 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 630 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
-/* 631 */ _CFFI_OP(_CFFI_OP_NOOP, 608),
-/* 632 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 633 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 634 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 635 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 636 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
-/* 637 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
-/* 639 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 641 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 642 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 643 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 644 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 645 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 646 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 647 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 648 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 649 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 650 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 651 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 652 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 653 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 49), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
+/* 595 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 596 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 597 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 598 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 599 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 602 */ _CFFI_OP(_CFFI_OP_POINTER, 933), // void(*)(void *)
+/* 603 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 604 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 605 */ _CFFI_OP(_CFFI_OP_FUNCTION, 928), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 606 */ _CFFI_OP(_CFFI_OP_POINTER, 944), // flam_function const *
+/* 607 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 608 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 609 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 611 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 613 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 614 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 615 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 616 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
+/* 617 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 618 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 619 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
+/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 621 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
+/* 622 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 623 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 624 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 625 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 626 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 627 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 628 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 629 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 630 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 631 */ _CFFI_OP(_CFFI_OP_POINTER, 942), // flam_event *
+/* 632 */ _CFFI_OP(_CFFI_OP_POINTER, 958), // flam_stream const *
+/* 633 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 634 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 635 */ _CFFI_OP(_CFFI_OP_POINTER, 942), // flam_event const *
+/* 636 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 637 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 635),
+/* 639 */ _CFFI_OP(_CFFI_OP_NOOP, 635),
+/* 640 */ _CFFI_OP(_CFFI_OP_POINTER, 96), // double *
+/* 641 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 642 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 643 */ _CFFI_OP(_CFFI_OP_NOOP, 635),
+/* 644 */ _CFFI_OP(_CFFI_OP_NOOP, 621),
+/* 645 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 646 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
+/* 647 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 648 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 649 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 650 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 652 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
 /* 654 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 656 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 657 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 659 */ _CFFI_OP(_CFFI_OP_POINTER, 46), // flam_tensor * *
-/* 660 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
-/* 661 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 662 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 664 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 665 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
-/* 666 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 667 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 668 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
-/* 669 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 670 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 672 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
-/* 673 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
-/* 674 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 675 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 676 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 677 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 678 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 679 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
-/* 680 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 681 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
-/* 682 */ _CFFI_OP(_CFFI_OP_NOOP, 577),
-/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 684 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
-/* 685 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 686 */ _CFFI_OP(_CFFI_OP_NOOP, 608),
+/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
+/* 656 */ _CFFI_OP(_CFFI_OP_POINTER, 945), // flam_generator const *
+/* 657 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 658 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 659 */ _CFFI_OP(_CFFI_OP_POINTER, 948), // flam_loader *
+/* 660 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 661 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 662 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 663 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 664 */ _CFFI_OP(_CFFI_OP_POINTER, 948), // flam_loader const *
+/* 665 */ _CFFI_OP(_CFFI_OP_POINTER, 73), // int64_t *
+/* 666 */ _CFFI_OP(_CFFI_OP_NOOP, 665),
+/* 667 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 668 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 669 */ _CFFI_OP(_CFFI_OP_POINTER, 950), // flam_module *
+/* 670 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 671 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 672 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 673 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 674 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 675 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 676 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 677 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 678 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 679 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 680 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 681 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 683 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 684 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 685 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 686 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 687 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 688 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 689 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 690 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 691 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 693 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 694 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 695 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 697 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 698 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
-/* 699 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 700 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 701 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 702 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
-/* 703 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 704 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
-/* 705 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 706 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 707 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 708 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 709 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 710 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
-/* 711 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 712 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 713 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 714 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 715 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 716 */ _CFFI_OP(_CFFI_OP_NOOP, 659),
-/* 717 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 718 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 720 */ _CFFI_OP(_CFFI_OP_NOOP, 159),
-/* 721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 722 */ _CFFI_OP(_CFFI_OP_POINTER, 831), // flam_tensor_list * *
-/* 723 */ _CFFI_OP(_CFFI_OP_POINTER, 90), // void * *
-/* 724 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 725 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 726 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 727 */ _CFFI_OP(_CFFI_OP_FUNCTION, 159), // int64_t const *()(flam_tensor const *)
-/* 728 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 729 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 730 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_dataset const *)
-/* 731 */ _CFFI_OP(_CFFI_OP_POINTER, 842), // flam_dataset const *
-/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 733 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_loader const *)
-/* 734 */ _CFFI_OP(_CFFI_OP_NOOP, 576),
+/* 688 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 689 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 690 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 691 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 692 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 693 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 694 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 695 */ _CFFI_OP(_CFFI_OP_POINTER, 951), // flam_module_hook const *
+/* 696 */ _CFFI_OP(_CFFI_OP_POINTER, 648), // uint64_t *
+/* 697 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 698 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 699 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 700 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 701 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 702 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 704 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 705 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 706 */ _CFFI_OP(_CFFI_OP_POINTER, 957), // flam_state *
+/* 707 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 708 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 709 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 710 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 711 */ _CFFI_OP(_CFFI_OP_NOOP, 632),
+/* 712 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 713 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 714 */ _CFFI_OP(_CFFI_OP_NOOP, 632),
+/* 715 */ _CFFI_OP(_CFFI_OP_NOOP, 621),
+/* 716 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 717 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 718 */ _CFFI_OP(_CFFI_OP_NOOP, 632),
+/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 696),
+/* 720 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 721 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 722 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 723 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 725 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 726 */ _CFFI_OP(_CFFI_OP_NOOP, 632),
+/* 727 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 728 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 729 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 731 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 733 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 734 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 735 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 736 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_module const *)
-/* 737 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 736 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 737 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 739 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_node const *, size_t)
-/* 740 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 741 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 739 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 740 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 741 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 742 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 743 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_stream const *)
-/* 744 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
-/* 745 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 746 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_tensor const *)
-/* 747 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 748 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 749 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(flam_tensor const *, int64_t)
-/* 750 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 743 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 744 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 746 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 747 */ _CFFI_OP(_CFFI_OP_POINTER, 49), // flam_tensor * *
+/* 748 */ _CFFI_OP(_CFFI_OP_NOOP, 747),
+/* 749 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 750 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 752 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(int32_t)
+/* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
 /* 754 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 755 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 756 */ _CFFI_OP(_CFFI_OP_FUNCTION, 70), // int64_t()(void *)
-/* 757 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 758 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 759 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 760 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 761 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 762 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 763 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 764 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 765 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 766 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 767 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 768 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 769 */ _CFFI_OP(_CFFI_OP_NOOP, 494),
-/* 770 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 771 */ _CFFI_OP(_CFFI_OP_FUNCTION, 870), // uint32_t()(void)
-/* 772 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 612), // uint64_t()(flam_node const *)
-/* 774 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 755 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 756 */ _CFFI_OP(_CFFI_OP_NOOP, 665),
+/* 757 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 758 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 760 */ _CFFI_OP(_CFFI_OP_NOOP, 621),
+/* 761 */ _CFFI_OP(_CFFI_OP_NOOP, 621),
+/* 762 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 763 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 766 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 767 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 768 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 769 */ _CFFI_OP(_CFFI_OP_NOOP, 665),
+/* 770 */ _CFFI_OP(_CFFI_OP_NOOP, 665),
+/* 771 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 772 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 773 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 774 */ _CFFI_OP(_CFFI_OP_NOOP, 696),
 /* 775 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 776 */ _CFFI_OP(_CFFI_OP_FUNCTION, 612), // uint64_t()(int32_t)
-/* 777 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 776 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 777 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 778 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 779 */ _CFFI_OP(_CFFI_OP_FUNCTION, 612), // uint64_t()(void)
-/* 780 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 781 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(flam_stream const *)
-/* 782 */ _CFFI_OP(_CFFI_OP_NOOP, 556),
-/* 783 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 784 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(flam_tensor const *)
-/* 785 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 786 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 787 */ _CFFI_OP(_CFFI_OP_FUNCTION, 90), // void *()(void)
-/* 788 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(char const *, void *, void(*)(void *))
-/* 790 */ _CFFI_OP(_CFFI_OP_NOOP, 54),
-/* 791 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 792 */ _CFFI_OP(_CFFI_OP_NOOP, 526),
-/* 793 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 794 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_dataset *)
-/* 795 */ _CFFI_OP(_CFFI_OP_NOOP, 50),
-/* 796 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_error *)
-/* 798 */ _CFFI_OP(_CFFI_OP_POINTER, 844), // flam_error *
+/* 779 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 781 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 782 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 783 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 784 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 785 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 786 */ _CFFI_OP(_CFFI_OP_NOOP, 747),
+/* 787 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 788 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 789 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 790 */ _CFFI_OP(_CFFI_OP_NOOP, 36),
+/* 791 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 792 */ _CFFI_OP(_CFFI_OP_NOOP, 747),
+/* 793 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 794 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 795 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 796 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 797 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 798 */ _CFFI_OP(_CFFI_OP_NOOP, 747),
 /* 799 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 800 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_event *)
-/* 801 */ _CFFI_OP(_CFFI_OP_NOOP, 555),
-/* 802 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 803 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_format_options *)
-/* 804 */ _CFFI_OP(_CFFI_OP_POINTER, 846), // flam_format_options *
+/* 800 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 801 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 802 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 803 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 804 */ _CFFI_OP(_CFFI_OP_NOOP, 747),
 /* 805 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_hook *)
-/* 807 */ _CFFI_OP(_CFFI_OP_POINTER, 849), // flam_hook *
-/* 808 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 809 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_loader_options *)
-/* 810 */ _CFFI_OP(_CFFI_OP_POINTER, 852), // flam_loader_options *
-/* 811 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 812 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_module *)
-/* 813 */ _CFFI_OP(_CFFI_OP_NOOP, 581),
+/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 807 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 808 */ _CFFI_OP(_CFFI_OP_NOOP, 178),
+/* 809 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 810 */ _CFFI_OP(_CFFI_OP_POINTER, 928), // flam_tensor_list * *
+/* 811 */ _CFFI_OP(_CFFI_OP_POINTER, 93), // void * *
+/* 812 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 813 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
 /* 814 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 815 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_node *)
-/* 816 */ _CFFI_OP(_CFFI_OP_POINTER, 856), // flam_node *
+/* 815 */ _CFFI_OP(_CFFI_OP_FUNCTION, 178), // int64_t const *()(flam_tensor const *)
+/* 816 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 817 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_saved *)
-/* 819 */ _CFFI_OP(_CFFI_OP_POINTER, 858), // flam_saved *
+/* 818 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(flam_dataset const *)
+/* 819 */ _CFFI_OP(_CFFI_OP_POINTER, 939), // flam_dataset const *
 /* 820 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 821 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_state *)
-/* 822 */ _CFFI_OP(_CFFI_OP_NOOP, 618),
+/* 821 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(flam_loader const *)
+/* 822 */ _CFFI_OP(_CFFI_OP_NOOP, 664),
 /* 823 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 824 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_stream *)
-/* 825 */ _CFFI_OP(_CFFI_OP_POINTER, 861), // flam_stream *
+/* 824 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(flam_module const *)
+/* 825 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 826 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_tensor *)
-/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 46),
-/* 829 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 830 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(flam_tensor_list *)
-/* 831 */ _CFFI_OP(_CFFI_OP_POINTER, 863), // flam_tensor_list *
-/* 832 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(int32_t)
-/* 834 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 835 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 836 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(void *)
-/* 837 */ _CFFI_OP(_CFFI_OP_NOOP, 90),
-/* 838 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 839 */ _CFFI_OP(_CFFI_OP_FUNCTION, 871), // void()(void)
+/* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(flam_node const *, size_t)
+/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 830 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 831 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(flam_stream const *)
+/* 832 */ _CFFI_OP(_CFFI_OP_NOOP, 632),
+/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 834 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(flam_tensor const *)
+/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 836 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 837 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(flam_tensor const *, int64_t)
+/* 838 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 839 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 840 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 841 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 842 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 843 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 844 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 845 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 846 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 847 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 848 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 849 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
-/* 850 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
-/* 851 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
-/* 852 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
-/* 853 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
-/* 854 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
-/* 855 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
-/* 856 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
-/* 857 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
-/* 858 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
-/* 859 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
-/* 860 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
-/* 861 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
-/* 862 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
-/* 863 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
-/* 864 */ _CFFI_OP(_CFFI_OP_POINTER, 694), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 865 */ _CFFI_OP(_CFFI_OP_POINTER, 700), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 866 */ _CFFI_OP(_CFFI_OP_POINTER, 707), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 867 */ _CFFI_OP(_CFFI_OP_POINTER, 712), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 868 */ _CFFI_OP(_CFFI_OP_POINTER, 718), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 869 */ _CFFI_OP(_CFFI_OP_POINTER, 756), // int64_t(*)(void *)
-/* 870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 841 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(int32_t)
+/* 842 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 73), // int64_t()(void *)
+/* 845 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 846 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 847 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 848 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 849 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 850 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 851 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 852 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 853 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 854 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 855 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 856 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 857 */ _CFFI_OP(_CFFI_OP_NOOP, 545),
+/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 967), // uint32_t()(void)
+/* 860 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 861 */ _CFFI_OP(_CFFI_OP_FUNCTION, 648), // uint64_t()(flam_generator *)
+/* 862 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 863 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 864 */ _CFFI_OP(_CFFI_OP_FUNCTION, 648), // uint64_t()(flam_generator const *)
+/* 865 */ _CFFI_OP(_CFFI_OP_NOOP, 656),
+/* 866 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 867 */ _CFFI_OP(_CFFI_OP_FUNCTION, 648), // uint64_t()(flam_node const *)
+/* 868 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 648), // uint64_t()(int32_t)
+/* 871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 872 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 873 */ _CFFI_OP(_CFFI_OP_FUNCTION, 648), // uint64_t()(void)
+/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 875 */ _CFFI_OP(_CFFI_OP_FUNCTION, 93), // void *()(flam_stream const *)
+/* 876 */ _CFFI_OP(_CFFI_OP_NOOP, 632),
+/* 877 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 878 */ _CFFI_OP(_CFFI_OP_FUNCTION, 93), // void *()(flam_tensor const *)
+/* 879 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 880 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 881 */ _CFFI_OP(_CFFI_OP_FUNCTION, 93), // void *()(void)
+/* 882 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 883 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(char const *, void *, void(*)(void *))
+/* 884 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 885 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 886 */ _CFFI_OP(_CFFI_OP_NOOP, 602),
+/* 887 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 888 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_dataset *)
+/* 889 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 891 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_error *)
+/* 892 */ _CFFI_OP(_CFFI_OP_POINTER, 941), // flam_error *
+/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 894 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_event *)
+/* 895 */ _CFFI_OP(_CFFI_OP_NOOP, 631),
+/* 896 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 897 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_format_options *)
+/* 898 */ _CFFI_OP(_CFFI_OP_POINTER, 943), // flam_format_options *
+/* 899 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 900 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_generator *)
+/* 901 */ _CFFI_OP(_CFFI_OP_NOOP, 132),
+/* 902 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 903 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_hook *)
+/* 904 */ _CFFI_OP(_CFFI_OP_POINTER, 946), // flam_hook *
+/* 905 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 906 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_loader_options *)
+/* 907 */ _CFFI_OP(_CFFI_OP_POINTER, 949), // flam_loader_options *
+/* 908 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 909 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_module *)
+/* 910 */ _CFFI_OP(_CFFI_OP_NOOP, 669),
+/* 911 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 912 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_node *)
+/* 913 */ _CFFI_OP(_CFFI_OP_POINTER, 953), // flam_node *
+/* 914 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 915 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_saved *)
+/* 916 */ _CFFI_OP(_CFFI_OP_POINTER, 955), // flam_saved *
+/* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 918 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_state *)
+/* 919 */ _CFFI_OP(_CFFI_OP_NOOP, 706),
+/* 920 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 921 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_stream *)
+/* 922 */ _CFFI_OP(_CFFI_OP_POINTER, 958), // flam_stream *
+/* 923 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 924 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_tensor *)
+/* 925 */ _CFFI_OP(_CFFI_OP_NOOP, 49),
+/* 926 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 927 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(flam_tensor_list *)
+/* 928 */ _CFFI_OP(_CFFI_OP_POINTER, 960), // flam_tensor_list *
+/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 930 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(int32_t)
+/* 931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 932 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 933 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(void *)
+/* 934 */ _CFFI_OP(_CFFI_OP_NOOP, 93),
+/* 935 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 936 */ _CFFI_OP(_CFFI_OP_FUNCTION, 968), // void()(void)
+/* 937 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 938 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 939 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 940 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 941 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 942 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 943 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 944 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 945 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 946 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
+/* 947 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
+/* 948 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
+/* 949 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
+/* 950 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
+/* 951 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
+/* 952 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
+/* 953 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
+/* 954 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
+/* 955 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
+/* 956 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
+/* 957 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
+/* 958 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
+/* 959 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
+/* 960 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
+/* 961 */ _CFFI_OP(_CFFI_OP_POINTER, 782), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 962 */ _CFFI_OP(_CFFI_OP_POINTER, 788), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 963 */ _CFFI_OP(_CFFI_OP_POINTER, 795), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 964 */ _CFFI_OP(_CFFI_OP_POINTER, 800), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 965 */ _CFFI_OP(_CFFI_OP_POINTER, 806), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 966 */ _CFFI_OP(_CFFI_OP_POINTER, 844), // int64_t(*)(void *)
+/* 967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 968 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_dataset_vtable_drop =
@@ -1704,7 +1803,7 @@ _cffi_f_flam_abs(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1727,10 +1826,10 @@ _cffi_f_flam_abs_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1742,7 +1841,7 @@ _cffi_f_flam_abs_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1780,10 +1879,10 @@ _cffi_f_flam_abs_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1795,7 +1894,7 @@ _cffi_f_flam_abs_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1833,7 +1932,7 @@ _cffi_f_flam_acos(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1856,10 +1955,10 @@ _cffi_f_flam_acos_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1871,7 +1970,7 @@ _cffi_f_flam_acos_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1909,10 +2008,10 @@ _cffi_f_flam_acos_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1924,7 +2023,7 @@ _cffi_f_flam_acos_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1962,7 +2061,7 @@ _cffi_f_flam_acosh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1985,10 +2084,10 @@ _cffi_f_flam_acosh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2000,7 +2099,7 @@ _cffi_f_flam_acosh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2038,10 +2137,10 @@ _cffi_f_flam_acosh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2053,7 +2152,7 @@ _cffi_f_flam_acosh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2112,7 +2211,7 @@ _cffi_f_flam_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2143,10 +2242,10 @@ _cffi_f_flam_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2171,7 +2270,7 @@ _cffi_f_flam_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2226,10 +2325,10 @@ _cffi_f_flam_add_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2241,7 +2340,7 @@ _cffi_f_flam_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2311,7 +2410,7 @@ _cffi_f_flam_addcdiv(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2344,10 +2443,10 @@ _cffi_f_flam_addcdiv_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2381,7 +2480,7 @@ _cffi_f_flam_addcdiv_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2447,10 +2546,10 @@ _cffi_f_flam_addcdiv_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg4, (char **)&x4);
+      _cffi_type(49), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2462,7 +2561,7 @@ _cffi_f_flam_addcdiv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2532,7 +2631,7 @@ _cffi_f_flam_addcmul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2565,10 +2664,10 @@ _cffi_f_flam_addcmul_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2602,7 +2701,7 @@ _cffi_f_flam_addcmul_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2668,10 +2767,10 @@ _cffi_f_flam_addcmul_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg4, (char **)&x4);
+      _cffi_type(49), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2683,7 +2782,7 @@ _cffi_f_flam_addcmul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2759,7 +2858,7 @@ _cffi_f_flam_addmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2794,10 +2893,10 @@ _cffi_f_flam_addmm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2835,7 +2934,7 @@ _cffi_f_flam_addmm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2907,10 +3006,10 @@ _cffi_f_flam_addmm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg5, (char **)&x5);
+      _cffi_type(49), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2922,7 +3021,7 @@ _cffi_f_flam_addmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2964,10 +3063,10 @@ _cffi_f_flam_all(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2987,7 +3086,7 @@ _cffi_f_flam_all(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3031,10 +3130,10 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3048,10 +3147,10 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg4, (char **)&x4);
+      _cffi_type(49), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3063,7 +3162,7 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3105,10 +3204,10 @@ _cffi_f_flam_amax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3128,7 +3227,7 @@ _cffi_f_flam_amax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3172,10 +3271,10 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3189,10 +3288,10 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg4, (char **)&x4);
+      _cffi_type(49), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3204,7 +3303,7 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3246,10 +3345,10 @@ _cffi_f_flam_amin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3269,7 +3368,7 @@ _cffi_f_flam_amin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3313,10 +3412,10 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3330,10 +3429,10 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg4, (char **)&x4);
+      _cffi_type(49), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3345,7 +3444,7 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3387,10 +3486,10 @@ _cffi_f_flam_any(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3410,7 +3509,7 @@ _cffi_f_flam_any(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3454,10 +3553,10 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3471,10 +3570,10 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg4, (char **)&x4);
+      _cffi_type(49), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3486,7 +3585,7 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3568,7 +3667,7 @@ _cffi_f_flam_arange(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3608,10 +3707,10 @@ _cffi_f_flam_argmax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3627,7 +3726,7 @@ _cffi_f_flam_argmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3669,10 +3768,10 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3682,10 +3781,10 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3697,7 +3796,7 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3737,10 +3836,10 @@ _cffi_f_flam_argmin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3756,7 +3855,7 @@ _cffi_f_flam_argmin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3798,10 +3897,10 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3811,10 +3910,10 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3826,7 +3925,7 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3872,10 +3971,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3885,10 +3984,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg3, (char **)&x3);
+      _cffi_type(178), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3908,7 +4007,7 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3946,7 +4045,7 @@ _cffi_f_flam_asin(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3969,10 +4068,10 @@ _cffi_f_flam_asin_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3984,7 +4083,7 @@ _cffi_f_flam_asin_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4022,10 +4121,10 @@ _cffi_f_flam_asin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4037,7 +4136,7 @@ _cffi_f_flam_asin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4075,7 +4174,7 @@ _cffi_f_flam_asinh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4098,10 +4197,10 @@ _cffi_f_flam_asinh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4113,7 +4212,7 @@ _cffi_f_flam_asinh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4151,10 +4250,10 @@ _cffi_f_flam_asinh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4166,7 +4265,7 @@ _cffi_f_flam_asinh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4204,7 +4303,7 @@ _cffi_f_flam_atan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4257,7 +4356,7 @@ _cffi_f_flam_atan2(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4286,10 +4385,10 @@ _cffi_f_flam_atan2_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4310,7 +4409,7 @@ _cffi_f_flam_atan2_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4359,10 +4458,10 @@ _cffi_f_flam_atan2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4374,7 +4473,7 @@ _cffi_f_flam_atan2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4397,10 +4496,10 @@ _cffi_f_flam_atan_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4412,7 +4511,7 @@ _cffi_f_flam_atan_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4450,10 +4549,10 @@ _cffi_f_flam_atan_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4465,7 +4564,7 @@ _cffi_f_flam_atan_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4503,7 +4602,7 @@ _cffi_f_flam_atanh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4526,10 +4625,10 @@ _cffi_f_flam_atanh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4541,7 +4640,7 @@ _cffi_f_flam_atanh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4579,10 +4678,10 @@ _cffi_f_flam_atanh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4594,7 +4693,7 @@ _cffi_f_flam_atanh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4670,7 +4769,7 @@ _cffi_f_flam_baddbmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4705,10 +4804,10 @@ _cffi_f_flam_baddbmm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4746,7 +4845,7 @@ _cffi_f_flam_baddbmm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4818,10 +4917,10 @@ _cffi_f_flam_baddbmm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg5, (char **)&x5);
+      _cffi_type(49), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4833,7 +4932,7 @@ _cffi_f_flam_baddbmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4883,19 +4982,19 @@ _cffi_f_flam_batch_norm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4937,12 +5036,124 @@ _cffi_f_flam_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_batch_norm _cffi_d_flam_batch_norm
+#endif
+
+static flam_tensor * _cffi_d_flam_bernoulli(flam_tensor const * x0, flam_generator * x1)
+{
+  return flam_bernoulli(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bernoulli(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_generator * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_bernoulli", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bernoulli(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bernoulli _cffi_d_flam_bernoulli
+#endif
+
+static flam_tensor * _cffi_d_flam_bernoulli_(flam_tensor * x0, double x1, flam_generator * x2)
+{
+  return flam_bernoulli_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  flam_generator * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_bernoulli_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(49), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bernoulli_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bernoulli_ _cffi_d_flam_bernoulli_
 #endif
 
 static flam_tensor * _cffi_d_flam_binary_cross_entropy(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int32_t x3)
@@ -5007,7 +5218,7 @@ _cffi_f_flam_binary_cross_entropy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5088,7 +5299,7 @@ _cffi_f_flam_binary_cross_entropy_with_logits(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5141,7 +5352,7 @@ _cffi_f_flam_bitwise_and(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5170,10 +5381,10 @@ _cffi_f_flam_bitwise_and_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5194,7 +5405,7 @@ _cffi_f_flam_bitwise_and_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5243,10 +5454,10 @@ _cffi_f_flam_bitwise_and_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5258,7 +5469,7 @@ _cffi_f_flam_bitwise_and_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5311,7 +5522,7 @@ _cffi_f_flam_bitwise_left_shift(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5340,10 +5551,10 @@ _cffi_f_flam_bitwise_left_shift_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5364,7 +5575,7 @@ _cffi_f_flam_bitwise_left_shift_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5413,10 +5624,10 @@ _cffi_f_flam_bitwise_left_shift_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5428,7 +5639,7 @@ _cffi_f_flam_bitwise_left_shift_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5466,7 +5677,7 @@ _cffi_f_flam_bitwise_not(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5489,10 +5700,10 @@ _cffi_f_flam_bitwise_not_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5504,7 +5715,7 @@ _cffi_f_flam_bitwise_not_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5542,10 +5753,10 @@ _cffi_f_flam_bitwise_not_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5557,7 +5768,7 @@ _cffi_f_flam_bitwise_not_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5610,7 +5821,7 @@ _cffi_f_flam_bitwise_or(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5639,10 +5850,10 @@ _cffi_f_flam_bitwise_or_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5663,7 +5874,7 @@ _cffi_f_flam_bitwise_or_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5712,10 +5923,10 @@ _cffi_f_flam_bitwise_or_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5727,7 +5938,7 @@ _cffi_f_flam_bitwise_or_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5780,7 +5991,7 @@ _cffi_f_flam_bitwise_right_shift(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5809,10 +6020,10 @@ _cffi_f_flam_bitwise_right_shift_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5833,7 +6044,7 @@ _cffi_f_flam_bitwise_right_shift_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5882,10 +6093,10 @@ _cffi_f_flam_bitwise_right_shift_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5897,7 +6108,7 @@ _cffi_f_flam_bitwise_right_shift_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5950,7 +6161,7 @@ _cffi_f_flam_bitwise_xor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5979,10 +6190,10 @@ _cffi_f_flam_bitwise_xor_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6003,7 +6214,7 @@ _cffi_f_flam_bitwise_xor_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6052,10 +6263,10 @@ _cffi_f_flam_bitwise_xor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6067,7 +6278,7 @@ _cffi_f_flam_bitwise_xor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6120,7 +6331,7 @@ _cffi_f_flam_bmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6169,10 +6380,10 @@ _cffi_f_flam_bmm_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6184,7 +6395,7 @@ _cffi_f_flam_bmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6222,7 +6433,7 @@ _cffi_f_flam_ceil(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6245,10 +6456,10 @@ _cffi_f_flam_ceil_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6260,7 +6471,7 @@ _cffi_f_flam_ceil_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6298,10 +6509,10 @@ _cffi_f_flam_ceil_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6313,7 +6524,7 @@ _cffi_f_flam_ceil_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6361,7 +6572,7 @@ _cffi_f_flam_celu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6390,10 +6601,10 @@ _cffi_f_flam_celu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6409,7 +6620,7 @@ _cffi_f_flam_celu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6473,7 +6684,7 @@ _cffi_f_flam_clamp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6504,10 +6715,10 @@ _cffi_f_flam_clamp_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6537,7 +6748,7 @@ _cffi_f_flam_clamp_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6590,7 +6801,7 @@ _cffi_f_flam_clamp_max(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6619,10 +6830,10 @@ _cffi_f_flam_clamp_max_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6643,7 +6854,7 @@ _cffi_f_flam_clamp_max_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6692,10 +6903,10 @@ _cffi_f_flam_clamp_max_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6707,7 +6918,7 @@ _cffi_f_flam_clamp_max_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6760,7 +6971,7 @@ _cffi_f_flam_clamp_min(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6789,10 +7000,10 @@ _cffi_f_flam_clamp_min_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6813,7 +7024,7 @@ _cffi_f_flam_clamp_min_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6862,10 +7073,10 @@ _cffi_f_flam_clamp_min_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6877,7 +7088,7 @@ _cffi_f_flam_clamp_min_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6937,10 +7148,10 @@ _cffi_f_flam_clamp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6952,7 +7163,7 @@ _cffi_f_flam_clamp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6990,7 +7201,7 @@ _cffi_f_flam_clone(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7028,7 +7239,7 @@ _cffi_f_flam_contiguous(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7100,10 +7311,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg3, (char **)&x3);
+      _cffi_type(178), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7113,10 +7324,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg5, (char **)&x5);
+      _cffi_type(178), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7126,10 +7337,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg7, (char **)&x7);
+      _cffi_type(178), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7149,7 +7360,7 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7221,10 +7432,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg3, (char **)&x3);
+      _cffi_type(178), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7234,10 +7445,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg5, (char **)&x5);
+      _cffi_type(178), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7247,10 +7458,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg7, (char **)&x7);
+      _cffi_type(178), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7270,7 +7481,7 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7346,10 +7557,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg3, (char **)&x3);
+      _cffi_type(178), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7359,10 +7570,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg5, (char **)&x5);
+      _cffi_type(178), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7372,10 +7583,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg7, (char **)&x7);
+      _cffi_type(178), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7389,10 +7600,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg10, (char **)&x10);
+      _cffi_type(178), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7408,7 +7619,7 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7446,7 +7657,7 @@ _cffi_f_flam_cos(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7469,10 +7680,10 @@ _cffi_f_flam_cos_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7484,7 +7695,7 @@ _cffi_f_flam_cos_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7522,10 +7733,10 @@ _cffi_f_flam_cos_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7537,7 +7748,7 @@ _cffi_f_flam_cos_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7575,7 +7786,7 @@ _cffi_f_flam_cosh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7598,10 +7809,10 @@ _cffi_f_flam_cosh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7613,7 +7824,7 @@ _cffi_f_flam_cosh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7651,10 +7862,10 @@ _cffi_f_flam_cosh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7666,7 +7877,7 @@ _cffi_f_flam_cosh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7706,10 +7917,10 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7725,7 +7936,7 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7807,7 +8018,7 @@ _cffi_f_flam_cross_entropy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7834,7 +8045,7 @@ _cffi_f_flam_cuda_unavailable_reason(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -7887,7 +8098,7 @@ _cffi_f_flam_cumprod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7918,10 +8129,10 @@ _cffi_f_flam_cumprod_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7941,7 +8152,7 @@ _cffi_f_flam_cumprod_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7991,10 +8202,10 @@ _cffi_f_flam_cumprod_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8006,7 +8217,7 @@ _cffi_f_flam_cumprod_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8060,7 +8271,7 @@ _cffi_f_flam_cumsum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8091,10 +8302,10 @@ _cffi_f_flam_cumsum_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8114,7 +8325,7 @@ _cffi_f_flam_cumsum_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8164,10 +8375,10 @@ _cffi_f_flam_cumsum_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8179,7 +8390,7 @@ _cffi_f_flam_cumsum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8227,7 +8438,7 @@ _cffi_f_flam_dataset_from_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(50));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8265,7 +8476,7 @@ _cffi_f_flam_dataset_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(50));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8286,10 +8497,10 @@ _cffi_f_flam_dataset_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(50), arg0, (char **)&x0);
+      _cffi_type(53), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(50), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8324,10 +8535,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(731), arg0, (char **)&x0);
+      _cffi_type(819), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(731), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(819), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8377,7 +8588,7 @@ _cffi_f_flam_detach(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8452,19 +8663,19 @@ _cffi_f_flam_device_capability(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(545), arg1, (char **)&x1);
+      _cffi_type(621), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(621), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(545), arg2, (char **)&x2);
+      _cffi_type(621), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(545), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(621), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8671,19 +8882,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(577), arg1, (char **)&x1);
+      _cffi_type(665), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(577), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(665), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(577), arg2, (char **)&x2);
+      _cffi_type(665), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(577), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(665), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8726,7 +8937,7 @@ _cffi_f_flam_device_model(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -8786,7 +8997,7 @@ _cffi_f_flam_device_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -8814,19 +9025,19 @@ _cffi_f_flam_device_parse(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg0, (char **)&x0);
+      _cffi_type(57), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(545), arg1, (char **)&x1);
+      _cffi_type(621), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(621), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8871,10 +9082,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(608), arg1, (char **)&x1);
+      _cffi_type(696), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(608), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(696), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9007,7 +9218,7 @@ _cffi_f_flam_device_unavailable_reason(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -9065,7 +9276,7 @@ _cffi_f_flam_div(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9096,10 +9307,10 @@ _cffi_f_flam_div_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9124,7 +9335,7 @@ _cffi_f_flam_div_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9179,10 +9390,10 @@ _cffi_f_flam_div_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9194,7 +9405,7 @@ _cffi_f_flam_div_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9247,7 +9458,7 @@ _cffi_f_flam_dot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9296,10 +9507,10 @@ _cffi_f_flam_dot_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9311,12 +9522,120 @@ _cffi_f_flam_dot_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_dot_out _cffi_d_flam_dot_out
+#endif
+
+static flam_tensor * _cffi_d_flam_dropout(flam_tensor const * x0, double x1, int32_t x2)
+{
+  return flam_dropout(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_dropout(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_dropout", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_dropout(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_dropout _cffi_d_flam_dropout
+#endif
+
+static flam_tensor * _cffi_d_flam_dropout_(flam_tensor * x0, double x1, int32_t x2)
+{
+  return flam_dropout_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_dropout_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_dropout_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(49), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_dropout_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_dropout_ _cffi_d_flam_dropout_
 #endif
 
 static flam_tensor * _cffi_d_flam_elu(flam_tensor const * x0, double x1)
@@ -9359,7 +9678,7 @@ _cffi_f_flam_elu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9388,10 +9707,10 @@ _cffi_f_flam_elu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9407,7 +9726,7 @@ _cffi_f_flam_elu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9442,10 +9761,10 @@ _cffi_f_flam_empty(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg0, (char **)&x0);
+      _cffi_type(178), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9473,7 +9792,7 @@ _cffi_f_flam_empty(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9526,7 +9845,7 @@ _cffi_f_flam_eq(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9555,10 +9874,10 @@ _cffi_f_flam_eq_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9579,7 +9898,7 @@ _cffi_f_flam_eq_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9628,10 +9947,10 @@ _cffi_f_flam_eq_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9643,7 +9962,7 @@ _cffi_f_flam_eq_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9681,7 +10000,7 @@ _cffi_f_flam_erf(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9704,10 +10023,10 @@ _cffi_f_flam_erf_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9719,7 +10038,7 @@ _cffi_f_flam_erf_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9757,10 +10076,10 @@ _cffi_f_flam_erf_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9772,7 +10091,7 @@ _cffi_f_flam_erf_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9810,7 +10129,7 @@ _cffi_f_flam_erfc(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9833,10 +10152,10 @@ _cffi_f_flam_erfc_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9848,7 +10167,7 @@ _cffi_f_flam_erfc_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9886,10 +10205,10 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9901,7 +10220,7 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10016,7 +10335,7 @@ _cffi_f_flam_error_message(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -10053,7 +10372,7 @@ _cffi_f_flam_error_message_of(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10080,7 +10399,7 @@ _cffi_f_flam_error_payload(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(90));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(93));
   return pyresult;
 }
 #else
@@ -10100,10 +10419,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(798), arg0, (char **)&x0);
+      _cffi_type(892), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(798), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(892), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10136,10 +10455,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(798), arg0, (char **)&x0);
+      _cffi_type(892), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(798), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(892), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10180,24 +10499,24 @@ _cffi_f_flam_error_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg0, (char **)&x0);
+      _cffi_type(57), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(90), arg1, (char **)&x1);
+      _cffi_type(93), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(90), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(93), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
-  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(526));
+  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(602));
   if (x2 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -10235,7 +10554,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(798));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(892));
   return pyresult;
 }
 #else
@@ -10257,10 +10576,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(559), arg0, (char **)&x0);
+      _cffi_type(635), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(559), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(635), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10303,28 +10622,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(559), arg0, (char **)&x0);
+      _cffi_type(635), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(559), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(635), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(559), arg1, (char **)&x1);
+      _cffi_type(635), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(559), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(635), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(564), arg2, (char **)&x2);
+      _cffi_type(640), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(564), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(640), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10377,7 +10696,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(555));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(631));
   return pyresult;
 }
 #else
@@ -10405,19 +10724,19 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(559), arg0, (char **)&x0);
+      _cffi_type(635), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(559), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(635), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(545), arg1, (char **)&x1);
+      _cffi_type(621), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(621), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10458,19 +10777,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(555), arg0, (char **)&x0);
+      _cffi_type(631), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(555), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(631), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg1, (char **)&x1);
+      _cffi_type(632), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10503,10 +10822,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(555), arg0, (char **)&x0);
+      _cffi_type(631), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(555), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(631), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10539,10 +10858,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(555), arg0, (char **)&x0);
+      _cffi_type(631), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(555), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(631), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10592,7 +10911,7 @@ _cffi_f_flam_exp(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10630,7 +10949,7 @@ _cffi_f_flam_exp2(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10653,10 +10972,10 @@ _cffi_f_flam_exp2_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10668,7 +10987,7 @@ _cffi_f_flam_exp2_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10706,10 +11025,10 @@ _cffi_f_flam_exp2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10721,7 +11040,7 @@ _cffi_f_flam_exp2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10744,10 +11063,10 @@ _cffi_f_flam_exp_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10759,7 +11078,7 @@ _cffi_f_flam_exp_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10797,10 +11116,10 @@ _cffi_f_flam_exp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10812,7 +11131,7 @@ _cffi_f_flam_exp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10852,10 +11171,10 @@ _cffi_f_flam_expand(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10871,7 +11190,7 @@ _cffi_f_flam_expand(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10909,7 +11228,7 @@ _cffi_f_flam_expm1(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10932,10 +11251,10 @@ _cffi_f_flam_expm1_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10947,7 +11266,7 @@ _cffi_f_flam_expm1_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10985,10 +11304,10 @@ _cffi_f_flam_expm1_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11000,12 +11319,71 @@ _cffi_f_flam_expm1_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_expm1_out _cffi_d_flam_expm1_out
+#endif
+
+static flam_tensor * _cffi_d_flam_exponential_(flam_tensor * x0, double x1, flam_generator * x2)
+{
+  return flam_exponential_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_exponential_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  flam_generator * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_exponential_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(49), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_exponential_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_exponential_ _cffi_d_flam_exponential_
 #endif
 
 static flam_tensor * _cffi_d_flam_fill_(flam_tensor * x0, flam_tensor const * x1)
@@ -11029,10 +11407,10 @@ _cffi_f_flam_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11053,7 +11431,7 @@ _cffi_f_flam_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11107,7 +11485,7 @@ _cffi_f_flam_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11145,7 +11523,7 @@ _cffi_f_flam_floor(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11168,10 +11546,10 @@ _cffi_f_flam_floor_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11183,7 +11561,7 @@ _cffi_f_flam_floor_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11236,7 +11614,7 @@ _cffi_f_flam_floor_divide(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11265,10 +11643,10 @@ _cffi_f_flam_floor_divide_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11289,7 +11667,7 @@ _cffi_f_flam_floor_divide_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11338,10 +11716,10 @@ _cffi_f_flam_floor_divide_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11353,7 +11731,7 @@ _cffi_f_flam_floor_divide_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11391,10 +11769,10 @@ _cffi_f_flam_floor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11406,7 +11784,7 @@ _cffi_f_flam_floor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11459,7 +11837,7 @@ _cffi_f_flam_fmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11508,10 +11886,10 @@ _cffi_f_flam_fmax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11523,7 +11901,7 @@ _cffi_f_flam_fmax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11576,7 +11954,7 @@ _cffi_f_flam_fmin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11625,10 +12003,10 @@ _cffi_f_flam_fmin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11640,7 +12018,7 @@ _cffi_f_flam_fmin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11693,7 +12071,7 @@ _cffi_f_flam_fmod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11722,10 +12100,10 @@ _cffi_f_flam_fmod_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11746,7 +12124,7 @@ _cffi_f_flam_fmod_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11795,10 +12173,10 @@ _cffi_f_flam_fmod_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11810,7 +12188,7 @@ _cffi_f_flam_fmod_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11831,10 +12209,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(804), arg0, (char **)&x0);
+      _cffi_type(898), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(804), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(898), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11884,7 +12262,7 @@ _cffi_f_flam_frac(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11907,10 +12285,10 @@ _cffi_f_flam_frac_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11922,7 +12300,7 @@ _cffi_f_flam_frac_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11960,10 +12338,10 @@ _cffi_f_flam_frac_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11975,7 +12353,7 @@ _cffi_f_flam_frac_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11998,10 +12376,10 @@ _cffi_f_flam_frame_keep(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12013,7 +12391,7 @@ _cffi_f_flam_frame_keep(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12106,10 +12484,10 @@ _cffi_f_flam_full(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg0, (char **)&x0);
+      _cffi_type(178), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12146,7 +12524,7 @@ _cffi_f_flam_full(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12189,10 +12567,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(530), arg0, (char **)&x0);
+      _cffi_type(606), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_function const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(530), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(606), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12256,7 +12634,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(831));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(928));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12339,7 +12717,7 @@ _cffi_f_flam_ge(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12368,10 +12746,10 @@ _cffi_f_flam_ge_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12392,7 +12770,7 @@ _cffi_f_flam_ge_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12441,10 +12819,10 @@ _cffi_f_flam_ge_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12456,7 +12834,7 @@ _cffi_f_flam_ge_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12504,12 +12882,362 @@ _cffi_f_flam_gelu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_gelu _cffi_d_flam_gelu
+#endif
+
+static flam_generator * _cffi_d_flam_generator_default(int32_t x0)
+{
+  return flam_generator_default(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_default(PyObject *self, PyObject *arg0)
+{
+  int32_t x0;
+  flam_generator * result;
+  PyObject *pyresult;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_default(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(132));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_default _cffi_d_flam_generator_default
+#endif
+
+static int32_t _cffi_d_flam_generator_device(flam_generator const * x0)
+{
+  return flam_generator_device(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_device(PyObject *self, PyObject *arg0)
+{
+  flam_generator const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(656), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(656), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_device(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_device _cffi_d_flam_generator_device
+#endif
+
+static uint64_t _cffi_d_flam_generator_initial_seed(flam_generator const * x0)
+{
+  return flam_generator_initial_seed(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_initial_seed(PyObject *self, PyObject *arg0)
+{
+  flam_generator const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  uint64_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(656), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(656), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_initial_seed(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, uint64_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_initial_seed _cffi_d_flam_generator_initial_seed
+#endif
+
+static int32_t _cffi_d_flam_generator_manual_seed(flam_generator * x0, uint64_t x1)
+{
+  return flam_generator_manual_seed(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_manual_seed(PyObject *self, PyObject *args)
+{
+  flam_generator * x0;
+  uint64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_generator_manual_seed", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, uint64_t);
+  if (x1 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_manual_seed(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_manual_seed _cffi_d_flam_generator_manual_seed
+#endif
+
+static flam_generator * _cffi_d_flam_generator_new(int32_t x0)
+{
+  return flam_generator_new(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_new(PyObject *self, PyObject *arg0)
+{
+  int32_t x0;
+  flam_generator * result;
+  PyObject *pyresult;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_new(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(132));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_new _cffi_d_flam_generator_new
+#endif
+
+static uint64_t _cffi_d_flam_generator_offset(flam_generator const * x0)
+{
+  return flam_generator_offset(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_offset(PyObject *self, PyObject *arg0)
+{
+  flam_generator const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  uint64_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(656), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(656), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_offset(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, uint64_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_offset _cffi_d_flam_generator_offset
+#endif
+
+static void _cffi_d_flam_generator_release(flam_generator * x0)
+{
+  flam_generator_release(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_release(PyObject *self, PyObject *arg0)
+{
+  flam_generator * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { flam_generator_release(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+#else
+#  define _cffi_f_flam_generator_release _cffi_d_flam_generator_release
+#endif
+
+static uint64_t _cffi_d_flam_generator_seed(flam_generator * x0)
+{
+  return flam_generator_seed(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_seed(PyObject *self, PyObject *arg0)
+{
+  flam_generator * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  uint64_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_seed(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, uint64_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_seed _cffi_d_flam_generator_seed
+#endif
+
+static int32_t _cffi_d_flam_generator_set_state(flam_generator * x0, uint64_t x1, uint64_t x2)
+{
+  return flam_generator_set_state(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_generator_set_state(PyObject *self, PyObject *args)
+{
+  flam_generator * x0;
+  uint64_t x1;
+  uint64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_generator_set_state", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, uint64_t);
+  if (x1 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, uint64_t);
+  if (x2 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_generator_set_state(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_generator_set_state _cffi_d_flam_generator_set_state
 #endif
 
 static int32_t _cffi_d_flam_get_default_device(void)
@@ -12691,7 +13419,7 @@ _cffi_f_flam_gt(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12720,10 +13448,10 @@ _cffi_f_flam_gt_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12744,7 +13472,7 @@ _cffi_f_flam_gt_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12793,10 +13521,10 @@ _cffi_f_flam_gt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12808,7 +13536,7 @@ _cffi_f_flam_gt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12846,7 +13574,7 @@ _cffi_f_flam_hardsigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12869,10 +13597,10 @@ _cffi_f_flam_hardsigmoid_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12884,7 +13612,7 @@ _cffi_f_flam_hardsigmoid_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12922,7 +13650,7 @@ _cffi_f_flam_hardswish(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12945,10 +13673,10 @@ _cffi_f_flam_hardswish_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12960,7 +13688,7 @@ _cffi_f_flam_hardswish_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13014,7 +13742,7 @@ _cffi_f_flam_hardtanh(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13045,10 +13773,10 @@ _cffi_f_flam_hardtanh_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13068,7 +13796,7 @@ _cffi_f_flam_hardtanh_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13089,10 +13817,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(807), arg0, (char **)&x0);
+      _cffi_type(904), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(807), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(904), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13125,10 +13853,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(807), arg0, (char **)&x0);
+      _cffi_type(904), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(807), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(904), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13205,7 +13933,7 @@ _cffi_f_flam_huber_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13281,7 +14009,7 @@ _cffi_f_flam_index_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13316,10 +14044,10 @@ _cffi_f_flam_index_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13357,7 +14085,7 @@ _cffi_f_flam_index_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13429,10 +14157,10 @@ _cffi_f_flam_index_add_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg5, (char **)&x5);
+      _cffi_type(49), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13444,7 +14172,7 @@ _cffi_f_flam_index_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13571,7 +14299,7 @@ _cffi_f_flam_isclose(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13609,7 +14337,7 @@ _cffi_f_flam_isfinite(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13647,7 +14375,7 @@ _cffi_f_flam_isinf(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13685,7 +14413,7 @@ _cffi_f_flam_isnan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13750,7 +14478,7 @@ _cffi_f_flam_kl_div(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13809,7 +14537,7 @@ _cffi_f_flam_l1_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13855,10 +14583,10 @@ _cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13896,7 +14624,7 @@ _cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13949,7 +14677,7 @@ _cffi_f_flam_le(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13978,10 +14706,10 @@ _cffi_f_flam_le_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14002,7 +14730,7 @@ _cffi_f_flam_le_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14051,10 +14779,10 @@ _cffi_f_flam_le_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14066,7 +14794,7 @@ _cffi_f_flam_le_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14093,7 +14821,7 @@ _cffi_f_flam_leak_report(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -14168,7 +14896,7 @@ _cffi_f_flam_leaky_relu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14197,10 +14925,10 @@ _cffi_f_flam_leaky_relu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14216,7 +14944,7 @@ _cffi_f_flam_leaky_relu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14280,7 +15008,7 @@ _cffi_f_flam_lerp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14311,10 +15039,10 @@ _cffi_f_flam_lerp_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14344,7 +15072,7 @@ _cffi_f_flam_lerp_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14404,10 +15132,10 @@ _cffi_f_flam_lerp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14419,7 +15147,7 @@ _cffi_f_flam_lerp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14442,10 +15170,10 @@ _cffi_f_flam_library_directory_add(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg0, (char **)&x0);
+      _cffi_type(57), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14484,7 +15212,7 @@ _cffi_f_flam_library_report(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -14547,7 +15275,7 @@ _cffi_f_flam_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14576,19 +15304,19 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(50), arg0, (char **)&x0);
+      _cffi_type(53), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(50), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(51), arg1, (char **)&x1);
+      _cffi_type(54), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_loader_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(51), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14600,7 +15328,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(571));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(659));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14621,10 +15349,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(810), arg0, (char **)&x0);
+      _cffi_type(907), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(810), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(907), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14667,28 +15395,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(576), arg0, (char **)&x0);
+      _cffi_type(664), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(576), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(664), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(577), arg1, (char **)&x1);
+      _cffi_type(665), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(577), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(665), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(577), arg2, (char **)&x2);
+      _cffi_type(665), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(577), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(665), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14723,10 +15451,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(576), arg0, (char **)&x0);
+      _cffi_type(664), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(576), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(664), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14769,19 +15497,19 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(571), arg0, (char **)&x0);
+      _cffi_type(659), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(571), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(659), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14835,7 +15563,7 @@ _cffi_f_flam_log(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14873,7 +15601,7 @@ _cffi_f_flam_log10(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14896,10 +15624,10 @@ _cffi_f_flam_log10_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14911,7 +15639,7 @@ _cffi_f_flam_log10_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14949,10 +15677,10 @@ _cffi_f_flam_log10_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14964,7 +15692,7 @@ _cffi_f_flam_log10_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15002,7 +15730,7 @@ _cffi_f_flam_log1p(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15025,10 +15753,10 @@ _cffi_f_flam_log1p_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15040,7 +15768,7 @@ _cffi_f_flam_log1p_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15078,10 +15806,10 @@ _cffi_f_flam_log1p_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15093,7 +15821,7 @@ _cffi_f_flam_log1p_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15131,7 +15859,7 @@ _cffi_f_flam_log2(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15154,10 +15882,10 @@ _cffi_f_flam_log2_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15169,7 +15897,7 @@ _cffi_f_flam_log2_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15207,10 +15935,10 @@ _cffi_f_flam_log2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15222,7 +15950,7 @@ _cffi_f_flam_log2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15245,10 +15973,10 @@ _cffi_f_flam_log_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15260,7 +15988,7 @@ _cffi_f_flam_log_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15298,10 +16026,10 @@ _cffi_f_flam_log_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15313,7 +16041,7 @@ _cffi_f_flam_log_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15367,7 +16095,7 @@ _cffi_f_flam_log_softmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15420,7 +16148,7 @@ _cffi_f_flam_logical_and(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15449,10 +16177,10 @@ _cffi_f_flam_logical_and_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15473,7 +16201,7 @@ _cffi_f_flam_logical_and_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15522,10 +16250,10 @@ _cffi_f_flam_logical_and_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15537,7 +16265,7 @@ _cffi_f_flam_logical_and_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15575,7 +16303,7 @@ _cffi_f_flam_logical_not(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15598,10 +16326,10 @@ _cffi_f_flam_logical_not_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15613,7 +16341,7 @@ _cffi_f_flam_logical_not_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15651,10 +16379,10 @@ _cffi_f_flam_logical_not_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15666,7 +16394,7 @@ _cffi_f_flam_logical_not_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15719,7 +16447,7 @@ _cffi_f_flam_logical_or(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15748,10 +16476,10 @@ _cffi_f_flam_logical_or_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15772,7 +16500,7 @@ _cffi_f_flam_logical_or_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15821,10 +16549,10 @@ _cffi_f_flam_logical_or_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15836,7 +16564,7 @@ _cffi_f_flam_logical_or_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15889,7 +16617,7 @@ _cffi_f_flam_logical_xor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15918,10 +16646,10 @@ _cffi_f_flam_logical_xor_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15942,7 +16670,7 @@ _cffi_f_flam_logical_xor_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15991,10 +16719,10 @@ _cffi_f_flam_logical_xor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16006,7 +16734,7 @@ _cffi_f_flam_logical_xor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16044,7 +16772,7 @@ _cffi_f_flam_logsigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16086,10 +16814,10 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16109,7 +16837,7 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16162,7 +16890,7 @@ _cffi_f_flam_lt(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16191,10 +16919,10 @@ _cffi_f_flam_lt_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16215,7 +16943,7 @@ _cffi_f_flam_lt_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16264,10 +16992,10 @@ _cffi_f_flam_lt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16279,12 +17007,42 @@ _cffi_f_flam_lt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_lt_out _cffi_d_flam_lt_out
+#endif
+
+static int32_t _cffi_d_flam_manual_seed(uint64_t x0)
+{
+  return flam_manual_seed(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_manual_seed(PyObject *self, PyObject *arg0)
+{
+  uint64_t x0;
+  int32_t result;
+  PyObject *pyresult;
+
+  x0 = _cffi_to_c_int(arg0, uint64_t);
+  if (x0 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_manual_seed(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_manual_seed _cffi_d_flam_manual_seed
 #endif
 
 static flam_tensor * _cffi_d_flam_masked_fill(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2)
@@ -16343,7 +17101,7 @@ _cffi_f_flam_masked_fill(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16374,10 +17132,10 @@ _cffi_f_flam_masked_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16407,7 +17165,7 @@ _cffi_f_flam_masked_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16460,7 +17218,7 @@ _cffi_f_flam_matmul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16509,10 +17267,10 @@ _cffi_f_flam_matmul_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16524,7 +17282,7 @@ _cffi_f_flam_matmul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16562,7 +17320,7 @@ _cffi_f_flam_max(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16614,19 +17372,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(659), arg3, (char **)&x3);
+      _cffi_type(747), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(659), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(747), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(659), arg4, (char **)&x4);
+      _cffi_type(747), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(659), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(747), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16691,7 +17449,7 @@ _cffi_f_flam_maximum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16740,10 +17498,10 @@ _cffi_f_flam_maximum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16755,7 +17513,7 @@ _cffi_f_flam_maximum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16799,10 +17557,10 @@ _cffi_f_flam_mean(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16826,7 +17584,7 @@ _cffi_f_flam_mean(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16872,10 +17630,10 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16893,10 +17651,10 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg5, (char **)&x5);
+      _cffi_type(49), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16908,7 +17666,7 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17055,7 +17813,7 @@ _cffi_f_flam_memory_pinned_stats(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -17241,7 +17999,7 @@ _cffi_f_flam_memory_snapshot(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -17275,19 +18033,19 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(577), arg2, (char **)&x2);
+      _cffi_type(665), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(577), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(665), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17330,7 +18088,7 @@ _cffi_f_flam_memory_stats(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -17370,7 +18128,7 @@ _cffi_f_flam_memory_summary(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   return pyresult;
 }
 #else
@@ -17407,7 +18165,7 @@ _cffi_f_flam_min(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17459,19 +18217,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(659), arg3, (char **)&x3);
+      _cffi_type(747), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(659), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(747), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(659), arg4, (char **)&x4);
+      _cffi_type(747), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(659), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(747), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17536,7 +18294,7 @@ _cffi_f_flam_minimum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17585,10 +18343,10 @@ _cffi_f_flam_minimum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17600,7 +18358,7 @@ _cffi_f_flam_minimum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17638,7 +18396,7 @@ _cffi_f_flam_mish(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17661,10 +18419,10 @@ _cffi_f_flam_mish_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17676,7 +18434,7 @@ _cffi_f_flam_mish_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17729,7 +18487,7 @@ _cffi_f_flam_mm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17778,10 +18536,10 @@ _cffi_f_flam_mm_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17793,7 +18551,7 @@ _cffi_f_flam_mm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17826,10 +18584,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17839,19 +18597,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(607), arg2, (char **)&x2);
+      _cffi_type(695), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(607), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(695), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(608), arg3, (char **)&x3);
+      _cffi_type(696), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(608), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(696), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17901,10 +18659,10 @@ _cffi_f_flam_module_buffer(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17916,7 +18674,7 @@ _cffi_f_flam_module_buffer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17954,10 +18712,10 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17969,7 +18727,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(669));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18055,7 +18813,7 @@ _cffi_f_flam_module_child_name(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18093,7 +18851,7 @@ _cffi_f_flam_module_format(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18179,7 +18937,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(706));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18227,7 +18985,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(706));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18256,19 +19014,19 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg0, (char **)&x0);
+      _cffi_type(57), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(55), arg1, (char **)&x1);
+      _cffi_type(58), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module_vtable const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(55), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(58), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18280,7 +19038,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(581));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(669));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18356,10 +19114,10 @@ _cffi_f_flam_module_parameter(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18371,7 +19129,7 @@ _cffi_f_flam_module_parameter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18392,10 +19150,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18436,19 +19194,19 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18489,10 +19247,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18537,10 +19295,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18577,10 +19335,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18625,19 +19383,19 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18693,28 +19451,28 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg2, (char **)&x2);
+      _cffi_type(669), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18757,19 +19515,19 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18828,7 +19586,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(706));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18857,10 +19615,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18914,7 +19672,7 @@ _cffi_f_flam_module_type(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18943,10 +19701,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(581), arg0, (char **)&x0);
+      _cffi_type(669), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(669), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19021,7 +19779,7 @@ _cffi_f_flam_mse_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19074,7 +19832,7 @@ _cffi_f_flam_mul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19103,10 +19861,10 @@ _cffi_f_flam_mul_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19127,7 +19885,7 @@ _cffi_f_flam_mul_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19176,10 +19934,10 @@ _cffi_f_flam_mul_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19191,12 +19949,77 @@ _cffi_f_flam_mul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_mul_out _cffi_d_flam_mul_out
+#endif
+
+static flam_tensor * _cffi_d_flam_multinomial(flam_tensor const * x0, int64_t x1, int32_t x2, flam_generator * x3)
+{
+  return flam_multinomial(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multinomial(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int32_t x2;
+  flam_generator * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_multinomial", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multinomial(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multinomial _cffi_d_flam_multinomial
 #endif
 
 static flam_tensor * _cffi_d_flam_mv(flam_tensor const * x0, flam_tensor const * x1)
@@ -19244,7 +20067,7 @@ _cffi_f_flam_mv(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19293,10 +20116,10 @@ _cffi_f_flam_mv_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19308,7 +20131,7 @@ _cffi_f_flam_mv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19352,10 +20175,10 @@ _cffi_f_flam_nansum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19379,7 +20202,7 @@ _cffi_f_flam_nansum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19439,7 +20262,7 @@ _cffi_f_flam_narrow(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19492,7 +20315,7 @@ _cffi_f_flam_ne(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19521,10 +20344,10 @@ _cffi_f_flam_ne_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19545,7 +20368,7 @@ _cffi_f_flam_ne_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19594,10 +20417,10 @@ _cffi_f_flam_ne_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19609,7 +20432,7 @@ _cffi_f_flam_ne_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19647,7 +20470,7 @@ _cffi_f_flam_neg(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19670,10 +20493,10 @@ _cffi_f_flam_neg_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19685,7 +20508,7 @@ _cffi_f_flam_neg_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19723,10 +20546,10 @@ _cffi_f_flam_neg_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19738,7 +20561,7 @@ _cffi_f_flam_neg_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19814,7 +20637,7 @@ _cffi_f_flam_nll_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19890,7 +20713,7 @@ _cffi_f_flam_node_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19938,7 +20761,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(816));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(913));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20045,10 +20868,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(816), arg0, (char **)&x0);
+      _cffi_type(913), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(816), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(913), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20098,7 +20921,7 @@ _cffi_f_flam_node_variable(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20148,10 +20971,10 @@ _cffi_f_flam_norm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg2, (char **)&x2);
+      _cffi_type(178), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20175,12 +20998,141 @@ _cffi_f_flam_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_norm _cffi_d_flam_norm
+#endif
+
+static flam_tensor * _cffi_d_flam_normal(flam_tensor const * x0, flam_tensor const * x1, flam_generator * x2)
+{
+  return flam_normal(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_normal(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_generator * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_normal", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_normal(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_normal _cffi_d_flam_normal
+#endif
+
+static flam_tensor * _cffi_d_flam_normal_(flam_tensor * x0, double x1, double x2, flam_generator * x3)
+{
+  return flam_normal_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_normal_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  double x2;
+  flam_generator * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_normal_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(49), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_normal_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_normal_ _cffi_d_flam_normal_
 #endif
 
 static flam_tensor * _cffi_d_flam_ones(int64_t const * x0, size_t x1, int32_t x2, int32_t x3, int32_t x4)
@@ -20210,10 +21162,10 @@ _cffi_f_flam_ones(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg0, (char **)&x0);
+      _cffi_type(178), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20241,7 +21193,7 @@ _cffi_f_flam_ones(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20294,7 +21246,7 @@ _cffi_f_flam_outer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20343,10 +21295,10 @@ _cffi_f_flam_outer_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20358,7 +21310,7 @@ _cffi_f_flam_outer_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20398,10 +21350,10 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20417,7 +21369,7 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20455,7 +21407,7 @@ _cffi_f_flam_positive(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20508,7 +21460,7 @@ _cffi_f_flam_pow(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20537,10 +21489,10 @@ _cffi_f_flam_pow_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20561,7 +21513,7 @@ _cffi_f_flam_pow_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20610,10 +21562,10 @@ _cffi_f_flam_pow_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20625,7 +21577,7 @@ _cffi_f_flam_pow_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20667,10 +21619,10 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20690,12 +21642,506 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_prod _cffi_d_flam_prod
+#endif
+
+static flam_tensor * _cffi_d_flam_rand(int64_t const * x0, size_t x1, flam_generator * x2, int32_t x3, int32_t x4, int32_t x5)
+{
+  return flam_rand(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rand(PyObject *self, PyObject *args)
+{
+  int64_t const * x0;
+  size_t x1;
+  flam_generator * x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_rand", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(178), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(178), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rand(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rand _cffi_d_flam_rand
+#endif
+
+static flam_tensor * _cffi_d_flam_rand_like(flam_tensor const * x0, int32_t x1, int32_t x2, int32_t x3)
+{
+  return flam_rand_like(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rand_like(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  int32_t x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_rand_like", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rand_like(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rand_like _cffi_d_flam_rand_like
+#endif
+
+static flam_tensor * _cffi_d_flam_randint(int64_t x0, int64_t x1, int64_t const * x2, size_t x3, flam_generator * x4, int32_t x5, int32_t x6, int32_t x7)
+{
+  return flam_randint(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_randint(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int64_t x1;
+  int64_t const * x2;
+  size_t x3;
+  flam_generator * x4;
+  int32_t x5;
+  int32_t x6;
+  int32_t x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_randint", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(178), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(178), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_randint(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_randint _cffi_d_flam_randint
+#endif
+
+static flam_tensor * _cffi_d_flam_randn(int64_t const * x0, size_t x1, flam_generator * x2, int32_t x3, int32_t x4, int32_t x5)
+{
+  return flam_randn(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_randn(PyObject *self, PyObject *args)
+{
+  int64_t const * x0;
+  size_t x1;
+  flam_generator * x2;
+  int32_t x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_randn", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(178), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(178), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_randn(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_randn _cffi_d_flam_randn
+#endif
+
+static flam_tensor * _cffi_d_flam_randn_like(flam_tensor const * x0, int32_t x1, int32_t x2, int32_t x3)
+{
+  return flam_randn_like(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_randn_like(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int32_t x1;
+  int32_t x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_randn_like", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_randn_like(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_randn_like _cffi_d_flam_randn_like
+#endif
+
+static flam_tensor * _cffi_d_flam_random_(flam_tensor * x0, int64_t x1, int64_t x2, flam_generator * x3)
+{
+  return flam_random_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_random_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  int64_t x1;
+  int64_t x2;
+  flam_generator * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_random_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(49), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_random_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_random_ _cffi_d_flam_random_
+#endif
+
+static flam_tensor * _cffi_d_flam_randperm(int64_t x0, flam_generator * x1, int32_t x2, int32_t x3, int32_t x4)
+{
+  return flam_randperm(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_randperm(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  flam_generator * x1;
+  int32_t x2;
+  int32_t x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_randperm", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_randperm(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_randperm _cffi_d_flam_randperm
 #endif
 
 static flam_tensor * _cffi_d_flam_reciprocal(flam_tensor const * x0)
@@ -20728,7 +22174,7 @@ _cffi_f_flam_reciprocal(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20751,10 +22197,10 @@ _cffi_f_flam_reciprocal_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20766,7 +22212,7 @@ _cffi_f_flam_reciprocal_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20804,10 +22250,10 @@ _cffi_f_flam_reciprocal_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20819,7 +22265,7 @@ _cffi_f_flam_reciprocal_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20857,7 +22303,7 @@ _cffi_f_flam_relu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20895,7 +22341,7 @@ _cffi_f_flam_relu6(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20918,10 +22364,10 @@ _cffi_f_flam_relu6_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20933,7 +22379,7 @@ _cffi_f_flam_relu6_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20956,10 +22402,10 @@ _cffi_f_flam_relu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20971,7 +22417,7 @@ _cffi_f_flam_relu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21024,7 +22470,7 @@ _cffi_f_flam_remainder(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21053,10 +22499,10 @@ _cffi_f_flam_remainder_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21077,7 +22523,7 @@ _cffi_f_flam_remainder_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21126,10 +22572,10 @@ _cffi_f_flam_remainder_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21141,7 +22587,7 @@ _cffi_f_flam_remainder_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21181,10 +22627,10 @@ _cffi_f_flam_reshape(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21200,7 +22646,7 @@ _cffi_f_flam_reshape(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21231,19 +22677,19 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21259,7 +22705,7 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21307,7 +22753,7 @@ _cffi_f_flam_round(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21336,10 +22782,10 @@ _cffi_f_flam_round_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21355,7 +22801,7 @@ _cffi_f_flam_round_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21399,10 +22845,10 @@ _cffi_f_flam_round_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg2, (char **)&x2);
+      _cffi_type(49), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21414,7 +22860,7 @@ _cffi_f_flam_round_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21452,7 +22898,7 @@ _cffi_f_flam_rsqrt(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21475,10 +22921,10 @@ _cffi_f_flam_rsqrt_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21490,7 +22936,7 @@ _cffi_f_flam_rsqrt_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21528,10 +22974,10 @@ _cffi_f_flam_rsqrt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21543,7 +22989,7 @@ _cffi_f_flam_rsqrt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21602,7 +23048,7 @@ _cffi_f_flam_rsub(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21625,10 +23071,10 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(103), arg0, (char **)&x0);
+      _cffi_type(106), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(103), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(106), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21640,7 +23086,7 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21688,7 +23134,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(819));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21709,10 +23155,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(819), arg0, (char **)&x0);
+      _cffi_type(916), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(819), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21755,7 +23201,7 @@ _cffi_f_flam_scalar_bool(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   return pyresult;
 }
 #else
@@ -21785,7 +23231,7 @@ _cffi_f_flam_scalar_f64(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   return pyresult;
 }
 #else
@@ -21815,7 +23261,7 @@ _cffi_f_flam_scalar_i64(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   return pyresult;
 }
 #else
@@ -21898,7 +23344,7 @@ _cffi_f_flam_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21936,7 +23382,7 @@ _cffi_f_flam_selu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21959,10 +23405,10 @@ _cffi_f_flam_selu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21974,7 +23420,7 @@ _cffi_f_flam_selu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22100,7 +23546,7 @@ _cffi_f_flam_sigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22123,10 +23569,10 @@ _cffi_f_flam_sigmoid_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22138,7 +23584,7 @@ _cffi_f_flam_sigmoid_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22176,10 +23622,10 @@ _cffi_f_flam_sigmoid_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22191,7 +23637,7 @@ _cffi_f_flam_sigmoid_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22229,7 +23675,7 @@ _cffi_f_flam_sign(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22252,10 +23698,10 @@ _cffi_f_flam_sign_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22267,7 +23713,7 @@ _cffi_f_flam_sign_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22305,10 +23751,10 @@ _cffi_f_flam_sign_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22320,7 +23766,7 @@ _cffi_f_flam_sign_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22358,7 +23804,7 @@ _cffi_f_flam_silu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22381,10 +23827,10 @@ _cffi_f_flam_silu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22396,7 +23842,7 @@ _cffi_f_flam_silu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22434,7 +23880,7 @@ _cffi_f_flam_sin(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22457,10 +23903,10 @@ _cffi_f_flam_sin_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22472,7 +23918,7 @@ _cffi_f_flam_sin_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22510,10 +23956,10 @@ _cffi_f_flam_sin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22525,7 +23971,7 @@ _cffi_f_flam_sin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22563,7 +24009,7 @@ _cffi_f_flam_sinh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22586,10 +24032,10 @@ _cffi_f_flam_sinh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22601,7 +24047,7 @@ _cffi_f_flam_sinh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22639,10 +24085,10 @@ _cffi_f_flam_sinh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22654,7 +24100,7 @@ _cffi_f_flam_sinh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22720,7 +24166,7 @@ _cffi_f_flam_slice(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22785,7 +24231,7 @@ _cffi_f_flam_smooth_l1_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22839,7 +24285,7 @@ _cffi_f_flam_softmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22893,7 +24339,7 @@ _cffi_f_flam_softplus(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22931,7 +24377,7 @@ _cffi_f_flam_softsign(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22969,7 +24415,7 @@ _cffi_f_flam_sqrt(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22992,10 +24438,10 @@ _cffi_f_flam_sqrt_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23007,7 +24453,7 @@ _cffi_f_flam_sqrt_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23045,10 +24491,10 @@ _cffi_f_flam_sqrt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23060,7 +24506,7 @@ _cffi_f_flam_sqrt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23098,7 +24544,7 @@ _cffi_f_flam_square(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23121,10 +24567,10 @@ _cffi_f_flam_square_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23136,7 +24582,7 @@ _cffi_f_flam_square_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23174,10 +24620,10 @@ _cffi_f_flam_square_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23189,7 +24635,7 @@ _cffi_f_flam_square_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23229,10 +24675,10 @@ _cffi_f_flam_squeeze(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23248,7 +24694,7 @@ _cffi_f_flam_squeeze(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23286,10 +24732,10 @@ _cffi_f_flam_state_get(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23301,7 +24747,7 @@ _cffi_f_flam_state_get(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23349,7 +24795,7 @@ _cffi_f_flam_state_name(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23376,7 +24822,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(618));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(706));
   return pyresult;
 }
 #else
@@ -23396,10 +24842,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(618), arg0, (char **)&x0);
+      _cffi_type(706), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(618), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(706), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23432,10 +24878,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(618), arg0, (char **)&x0);
+      _cffi_type(706), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(618), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(706), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23478,19 +24924,19 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(618), arg0, (char **)&x0);
+      _cffi_type(706), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(618), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(706), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(57), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(57), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23597,7 +25043,7 @@ _cffi_f_flam_state_tensor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23641,10 +25087,10 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23668,7 +25114,7 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23712,10 +25158,10 @@ _cffi_f_flam_std_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23739,7 +25185,7 @@ _cffi_f_flam_std_unbiased(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23770,7 +25216,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(922));
   return pyresult;
 }
 #else
@@ -23800,7 +25246,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(922));
   return pyresult;
 }
 #else
@@ -23822,10 +25268,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg0, (char **)&x0);
+      _cffi_type(632), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23870,10 +25316,10 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(90), arg1, (char **)&x1);
+      _cffi_type(93), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(90), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(93), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23885,7 +25331,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(922));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23908,10 +25354,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg0, (char **)&x0);
+      _cffi_type(632), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23946,10 +25392,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg0, (char **)&x0);
+      _cffi_type(632), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23961,7 +25407,7 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(90));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(93));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24002,7 +25448,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(825));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(922));
   return pyresult;
 }
 #else
@@ -24024,10 +25470,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg0, (char **)&x0);
+      _cffi_type(632), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24068,19 +25514,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg0, (char **)&x0);
+      _cffi_type(632), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(608), arg1, (char **)&x1);
+      _cffi_type(696), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(608), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(696), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24121,19 +25567,19 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg0, (char **)&x0);
+      _cffi_type(632), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(545), arg1, (char **)&x1);
+      _cffi_type(621), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(545), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(621), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24166,10 +25612,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(825), arg0, (char **)&x0);
+      _cffi_type(922), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(825), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(922), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24202,10 +25648,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(825), arg0, (char **)&x0);
+      _cffi_type(922), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(825), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(922), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24240,10 +25686,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg0, (char **)&x0);
+      _cffi_type(632), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24314,7 +25760,7 @@ _cffi_f_flam_sub(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24345,10 +25791,10 @@ _cffi_f_flam_sub_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24373,7 +25819,7 @@ _cffi_f_flam_sub_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24428,10 +25874,10 @@ _cffi_f_flam_sub_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24443,7 +25889,7 @@ _cffi_f_flam_sub_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24487,10 +25933,10 @@ _cffi_f_flam_sum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24514,7 +25960,7 @@ _cffi_f_flam_sum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24560,10 +26006,10 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24581,10 +26027,10 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg5, (char **)&x5);
+      _cffi_type(49), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24596,7 +26042,7 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24634,7 +26080,7 @@ _cffi_f_flam_t(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24672,7 +26118,7 @@ _cffi_f_flam_tan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24695,10 +26141,10 @@ _cffi_f_flam_tan_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24710,7 +26156,7 @@ _cffi_f_flam_tan_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24748,10 +26194,10 @@ _cffi_f_flam_tan_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24763,7 +26209,7 @@ _cffi_f_flam_tan_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24801,7 +26247,7 @@ _cffi_f_flam_tanh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24824,10 +26270,10 @@ _cffi_f_flam_tanh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24839,7 +26285,7 @@ _cffi_f_flam_tanh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24877,10 +26323,10 @@ _cffi_f_flam_tanh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24892,7 +26338,7 @@ _cffi_f_flam_tanh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24930,7 +26376,7 @@ _cffi_f_flam_tanhshrink(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24968,7 +26414,7 @@ _cffi_f_flam_tensor_base(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25006,7 +26452,7 @@ _cffi_f_flam_tensor_data_ptr(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(90));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(93));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25029,10 +26475,10 @@ _cffi_f_flam_tensor_detach_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25239,19 +26685,19 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(90), arg0, (char **)&x0);
+      _cffi_type(93), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(90), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(93), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25261,10 +26707,10 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg3, (char **)&x3);
+      _cffi_type(178), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25281,15 +26727,15 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   if (x6 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(526));
+  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(602));
   if (x7 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(90), arg8, (char **)&x8);
+      _cffi_type(93), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(90), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(93), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25301,7 +26747,7 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25339,7 +26785,7 @@ _cffi_f_flam_tensor_grad(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25377,7 +26823,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(816));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(913));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25415,7 +26861,7 @@ _cffi_f_flam_tensor_grad_fn_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(54));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25672,10 +27118,10 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(494), arg0, (char **)&x0);
+      _cffi_type(545), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(494), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(545), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25691,7 +27137,7 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25712,10 +27158,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(831), arg0, (char **)&x0);
+      _cffi_type(928), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(831), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(928), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25750,10 +27196,10 @@ _cffi_f_flam_tensor_list_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(494), arg0, (char **)&x0);
+      _cffi_type(545), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(494), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(545), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25786,10 +27232,10 @@ _cffi_f_flam_tensor_mark_written(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25944,19 +27390,19 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(556), arg1, (char **)&x1);
+      _cffi_type(632), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(556), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(632), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25997,19 +27443,19 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(47), arg1, (char **)&x1);
+      _cffi_type(50), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_hook_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(47), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(50), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26021,7 +27467,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(807));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(904));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26050,19 +27496,19 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(47), arg1, (char **)&x1);
+      _cffi_type(50), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_hook_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(47), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(50), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26074,7 +27520,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(807));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(904));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26095,10 +27541,10 @@ _cffi_f_flam_tensor_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26186,7 +27632,7 @@ _cffi_f_flam_tensor_retain(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26209,10 +27655,10 @@ _cffi_f_flam_tensor_retain_grad(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26291,10 +27737,10 @@ _cffi_f_flam_tensor_set_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26344,10 +27790,10 @@ _cffi_f_flam_tensor_set_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26397,10 +27843,10 @@ _cffi_f_flam_tensor_set_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26555,7 +28001,7 @@ _cffi_f_flam_tensor_sizes(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(178));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26593,7 +28039,7 @@ _cffi_f_flam_tensor_storage_data(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(90));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(93));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26707,7 +28153,7 @@ _cffi_f_flam_tensor_strides(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(178));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26799,7 +28245,7 @@ _cffi_f_flam_threshold(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26830,10 +28276,10 @@ _cffi_f_flam_threshold_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26853,7 +28299,7 @@ _cffi_f_flam_threshold_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26907,7 +28353,7 @@ _cffi_f_flam_transpose(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26945,7 +28391,7 @@ _cffi_f_flam_trunc(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26968,10 +28414,10 @@ _cffi_f_flam_trunc_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26983,7 +28429,7 @@ _cffi_f_flam_trunc_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27021,10 +28467,10 @@ _cffi_f_flam_trunc_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg1, (char **)&x1);
+      _cffi_type(49), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27036,12 +28482,77 @@ _cffi_f_flam_trunc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_trunc_out _cffi_d_flam_trunc_out
+#endif
+
+static flam_tensor * _cffi_d_flam_uniform_(flam_tensor * x0, double x1, double x2, flam_generator * x3)
+{
+  return flam_uniform_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_uniform_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  double x2;
+  flam_generator * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_uniform_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(49), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(132), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(132), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_uniform_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_uniform_ _cffi_d_flam_uniform_
 #endif
 
 static flam_tensor * _cffi_d_flam_unsqueeze(flam_tensor const * x0, int64_t x1)
@@ -27084,7 +28595,7 @@ _cffi_f_flam_unsqueeze(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27128,10 +28639,10 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27155,7 +28666,7 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27199,10 +28710,10 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27226,7 +28737,7 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27332,10 +28843,10 @@ _cffi_f_flam_view(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg1, (char **)&x1);
+      _cffi_type(178), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27351,7 +28862,7 @@ _cffi_f_flam_view(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27415,7 +28926,7 @@ _cffi_f_flam_where(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27475,10 +28986,10 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg3, (char **)&x3);
+      _cffi_type(49), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27490,7 +29001,7 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27513,10 +29024,10 @@ _cffi_f_flam_zero_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(46), arg0, (char **)&x0);
+      _cffi_type(49), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(46), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(49), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27528,7 +29039,7 @@ _cffi_f_flam_zero_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27563,10 +29074,10 @@ _cffi_f_flam_zeros(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(159), arg0, (char **)&x0);
+      _cffi_type(178), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(159), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27594,7 +29105,7 @@ _cffi_f_flam_zeros(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(46));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(49));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27699,544 +29210,570 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_abs },
-  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_abs_ },
-  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_abs_out },
-  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_acos },
-  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_acos_ },
-  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_acos_out },
-  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_acosh },
-  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_acosh_ },
-  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_acosh_out },
-  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_add },
-  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_add_ },
-  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 228), (void *)_cffi_d_flam_add_out },
-  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_addcdiv },
-  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_addcdiv_ },
-  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 265), (void *)_cffi_d_flam_addcdiv_out },
-  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 244), (void *)_cffi_d_flam_addcmul },
-  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_addcmul_ },
-  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 265), (void *)_cffi_d_flam_addcmul_out },
-  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 250), (void *)_cffi_d_flam_addmm },
-  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 145), (void *)_cffi_d_flam_addmm_ },
-  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_addmm_out },
-  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_all },
-  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_all_out },
-  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_amax },
-  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_amax_out },
-  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_amin },
-  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_amin_out },
-  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_any },
-  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_any_out },
-  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 291), (void *)_cffi_d_flam_arange },
-  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_argmax },
-  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 372), (void *)_cffi_d_flam_argmax_out },
-  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_argmin },
-  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 372), (void *)_cffi_d_flam_argmin_out },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 432), (void *)_cffi_d_flam_as_strided },
-  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_asin },
-  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_asin_ },
-  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_asin_out },
-  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_asinh },
-  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_asinh_ },
-  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_asinh_out },
-  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_atan },
-  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_atan2 },
-  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_atan2_ },
-  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_atan2_out },
-  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_atan_ },
-  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_atan_out },
-  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_atanh },
-  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_atanh_ },
-  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_atanh_out },
-  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 250), (void *)_cffi_d_flam_baddbmm },
-  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 145), (void *)_cffi_d_flam_baddbmm_ },
-  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 257), (void *)_cffi_d_flam_baddbmm_out },
-  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 202), (void *)_cffi_d_flam_batch_norm },
-  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_binary_cross_entropy },
-  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
-  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_and },
-  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_and_ },
-  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_and_out },
-  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_left_shift },
-  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_left_shift_ },
-  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_left_shift_out },
-  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_bitwise_not },
-  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_bitwise_not_ },
-  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_bitwise_not_out },
-  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_or },
-  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_or_ },
-  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_or_out },
-  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_right_shift },
-  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_right_shift_ },
-  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_right_shift_out },
-  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bitwise_xor },
-  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_bitwise_xor_ },
-  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bitwise_xor_out },
-  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_bmm },
-  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_bmm_out },
-  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_ceil },
-  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_ceil_ },
-  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_ceil_out },
-  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_celu },
-  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_celu_ },
-  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_clamp },
-  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_clamp_ },
-  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_clamp_max },
-  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_clamp_max_ },
-  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_clamp_max_out },
-  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_clamp_min },
-  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_clamp_min_ },
-  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_clamp_min_out },
-  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_clamp_out },
-  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_clone },
-  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_contiguous },
-  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 299), (void *)_cffi_d_flam_conv1d },
-  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 299), (void *)_cffi_d_flam_conv2d },
-  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_conv_transpose2d },
-  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_cos },
-  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_cos_ },
-  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_cos_out },
-  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_cosh },
-  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_cosh_ },
-  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_cosh_out },
-  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_count_nonzero },
-  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 332), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_abs },
+  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_abs_ },
+  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_abs_out },
+  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_acos },
+  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_acos_ },
+  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_acos_out },
+  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_acosh },
+  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_acosh_ },
+  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_acosh_out },
+  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 250), (void *)_cffi_d_flam_add },
+  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_add_ },
+  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_add_out },
+  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_addcdiv },
+  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_addcdiv_ },
+  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_addcdiv_out },
+  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_addcmul },
+  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_addcmul_ },
+  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_addcmul_out },
+  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_addmm },
+  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 164), (void *)_cffi_d_flam_addmm_ },
+  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 296), (void *)_cffi_d_flam_addmm_out },
+  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_all },
+  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_all_out },
+  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_amax },
+  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_amax_out },
+  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_amin },
+  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_amin_out },
+  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_any },
+  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 455), (void *)_cffi_d_flam_any_out },
+  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 330), (void *)_cffi_d_flam_arange },
+  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 412), (void *)_cffi_d_flam_argmax },
+  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_argmax_out },
+  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 412), (void *)_cffi_d_flam_argmin },
+  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_argmin_out },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 477), (void *)_cffi_d_flam_as_strided },
+  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_asin },
+  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_asin_ },
+  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_asin_out },
+  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_asinh },
+  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_asinh_ },
+  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_asinh_out },
+  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_atan },
+  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_atan2 },
+  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_atan2_ },
+  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_atan2_out },
+  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_atan_ },
+  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_atan_out },
+  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_atanh },
+  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_atanh_ },
+  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_atanh_out },
+  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 289), (void *)_cffi_d_flam_baddbmm },
+  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 164), (void *)_cffi_d_flam_baddbmm_ },
+  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 296), (void *)_cffi_d_flam_baddbmm_out },
+  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 236), (void *)_cffi_d_flam_batch_norm },
+  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 228), (void *)_cffi_d_flam_bernoulli },
+  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_bernoulli_ },
+  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_binary_cross_entropy },
+  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 323), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_bitwise_and },
+  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_bitwise_and_ },
+  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_bitwise_and_out },
+  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_bitwise_left_shift },
+  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_bitwise_left_shift_ },
+  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_bitwise_left_shift_out },
+  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_bitwise_not },
+  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_bitwise_not_ },
+  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_bitwise_not_out },
+  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_bitwise_or },
+  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_bitwise_or_ },
+  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_bitwise_or_out },
+  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_bitwise_right_shift },
+  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_bitwise_right_shift_ },
+  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_bitwise_right_shift_out },
+  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_bitwise_xor },
+  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_bitwise_xor_ },
+  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_bitwise_xor_out },
+  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_bmm },
+  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_bmm_out },
+  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_ceil },
+  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_ceil_ },
+  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_ceil_out },
+  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_celu },
+  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 119), (void *)_cffi_d_flam_celu_ },
+  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_clamp },
+  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 153), (void *)_cffi_d_flam_clamp_ },
+  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_clamp_max },
+  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_clamp_max_ },
+  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_clamp_max_out },
+  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_clamp_min },
+  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_clamp_min_ },
+  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_clamp_min_out },
+  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_clone },
+  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_contiguous },
+  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 338), (void *)_cffi_d_flam_conv1d },
+  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 338), (void *)_cffi_d_flam_conv2d },
+  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 350), (void *)_cffi_d_flam_conv_transpose2d },
+  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_cos },
+  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_cos_ },
+  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_cos_out },
+  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_cosh },
+  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_cosh_ },
+  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_cosh_out },
+  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_count_nonzero },
+  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 371), (void *)_cffi_d_flam_cross_entropy },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_cumprod },
-  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_cumprod_ },
-  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_cumprod_out },
-  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_cumsum },
-  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_cumsum_ },
-  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_cumprod },
+  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_cumprod_ },
+  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 520), (void *)_cffi_d_flam_cumprod_out },
+  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_cumsum },
+  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_cumsum_ },
+  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 520), (void *)_cffi_d_flam_cumsum_out },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 35), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 32), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 794), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 730), (void *)_cffi_d_flam_dataset_size },
-  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_detach },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 670), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 679), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 888), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 818), (void *)_cffi_d_flam_dataset_size },
+  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_detach },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 767), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_name },
-  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 684), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_device_parse },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 772), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 841), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
-  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_div },
-  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 152), (void *)_cffi_d_flam_div_ },
-  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_div_out },
-  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_dot },
-  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_dot_out },
-  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_elu },
-  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_elu_ },
-  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_empty },
-  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_eq },
-  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_eq_ },
-  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_eq_out },
-  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_erf },
-  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_erf_ },
-  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_erf_out },
-  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_erfc },
-  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_erfc_ },
-  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 839), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 551), (void *)_cffi_d_flam_error_code_of },
+  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_div },
+  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 171), (void *)_cffi_d_flam_div_ },
+  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 390), (void *)_cffi_d_flam_div_out },
+  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_dot },
+  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_dot_out },
+  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 215), (void *)_cffi_d_flam_dropout },
+  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_dropout_ },
+  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_elu },
+  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 119), (void *)_cffi_d_flam_elu_ },
+  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 567), (void *)_cffi_d_flam_empty },
+  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_eq },
+  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_eq_ },
+  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_eq_out },
+  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_erf },
+  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_erf_ },
+  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_erf_out },
+  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_erfc },
+  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_erfc_ },
+  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_erfc_out },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 936), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 813), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 627), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 787), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 797), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 797), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 789), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 881), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 891), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 891), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 39), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 558), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 634), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 637), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 41), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 566), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 800), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 800), (void *)_cffi_d_flam_event_retain },
-  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_exp },
-  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_exp2 },
-  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_exp2_ },
-  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_exp2_out },
-  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_exp_ },
-  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_exp_out },
-  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_expand },
-  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_expm1 },
-  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_expm1_ },
-  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_expm1_out },
-  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_fill_ },
-  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_flatten },
-  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_floor },
-  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_floor_ },
-  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_floor_divide },
-  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_floor_divide_ },
-  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_floor_divide_out },
-  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_floor_out },
-  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_fmax },
-  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_fmax_out },
-  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_fmin },
-  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_fmin_out },
-  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_fmod },
-  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_fmod_ },
-  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 803), (void *)_cffi_d_flam_format_options_init },
-  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_frac },
-  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_frac_ },
-  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_frac_out },
-  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 691), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 779), (void *)_cffi_d_flam_frame_push },
-  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 500), (void *)_cffi_d_flam_full },
-  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 688), (void *)_cffi_d_flam_function_wanted },
-  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_ge },
-  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_ge_ },
-  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_ge_out },
-  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 363), (void *)_cffi_d_flam_gelu },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 776), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_gt },
-  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_gt_ },
-  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_gt_out },
-  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_hardsigmoid },
-  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_hardsigmoid_ },
-  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_hardswish },
-  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_hardswish_ },
-  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_hardtanh },
-  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 120), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 806), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 806), (void *)_cffi_d_flam_hook_remove },
-  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 345), (void *)_cffi_d_flam_huber_loss },
-  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_index_add },
-  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 166), (void *)_cffi_d_flam_index_add_ },
-  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_index_add_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 725), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 776), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 221), (void *)_cffi_d_flam_isclose },
-  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_isfinite },
-  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_isinf },
-  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_isnan },
-  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 357), (void *)_cffi_d_flam_kl_div },
-  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_l1_loss },
-  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 396), (void *)_cffi_d_flam_layer_norm },
-  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_le },
-  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_le_ },
-  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_le_out },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 642), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 630), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 894), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 894), (void *)_cffi_d_flam_event_retain },
+  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_exp },
+  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_exp2 },
+  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_exp2_ },
+  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_exp2_out },
+  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_exp_ },
+  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_exp_out },
+  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_expand },
+  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_expm1 },
+  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_expm1_ },
+  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_expm1_out },
+  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_exponential_ },
+  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_fill_ },
+  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 526), (void *)_cffi_d_flam_flatten },
+  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_floor },
+  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_floor_ },
+  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_floor_divide },
+  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_floor_divide_ },
+  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_floor_divide_out },
+  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_floor_out },
+  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_fmax },
+  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_fmax_out },
+  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_fmin },
+  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_fmin_out },
+  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_fmod },
+  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_fmod_ },
+  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_fmod_out },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 897), (void *)_cffi_d_flam_format_options_init },
+  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_frac },
+  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_frac_ },
+  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_frac_out },
+  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_frame_keep },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 779), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 873), (void *)_cffi_d_flam_frame_push },
+  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 559), (void *)_cffi_d_flam_full },
+  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 605), (void *)_cffi_d_flam_function_record },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 776), (void *)_cffi_d_flam_function_wanted },
+  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_ge },
+  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_ge_ },
+  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_ge_out },
+  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_gelu },
+  { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 45), (void *)_cffi_d_flam_generator_default },
+  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 655), (void *)_cffi_d_flam_generator_device },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 864), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 646), (void *)_cffi_d_flam_generator_manual_seed },
+  { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 45), (void *)_cffi_d_flam_generator_new },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 864), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 900), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 861), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 650), (void *)_cffi_d_flam_generator_set_state },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 813), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 813), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 813), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 813), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 870), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_gt },
+  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_gt_ },
+  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_gt_out },
+  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_hardsigmoid },
+  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_hardsigmoid_ },
+  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_hardswish },
+  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_hardswish_ },
+  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 210), (void *)_cffi_d_flam_hardtanh },
+  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 123), (void *)_cffi_d_flam_hardtanh_ },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 903), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 903), (void *)_cffi_d_flam_hook_remove },
+  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_huber_loss },
+  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 494), (void *)_cffi_d_flam_index_add },
+  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_index_add_ },
+  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 501), (void *)_cffi_d_flam_index_add_out },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 813), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 870), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 255), (void *)_cffi_d_flam_isclose },
+  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_isfinite },
+  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_isinf },
+  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_isnan },
+  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 396), (void *)_cffi_d_flam_kl_div },
+  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_l1_loss },
+  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_layer_norm },
+  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_le },
+  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_le_ },
+  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 833), (void *)_cffi_d_flam_leak_tracking },
-  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_leaky_relu },
-  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 116), (void *)_cffi_d_flam_leaky_relu_ },
-  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_lerp },
-  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_lerp_ },
-  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_lerp_out },
-  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 540), (void *)_cffi_d_flam_library_directory_add },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 930), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 206), (void *)_cffi_d_flam_leaky_relu },
+  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 119), (void *)_cffi_d_flam_leaky_relu_ },
+  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_lerp },
+  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 153), (void *)_cffi_d_flam_lerp_ },
+  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_lerp_out },
+  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 616), (void *)_cffi_d_flam_library_directory_add },
   { "flam_library_report", (void *)_cffi_f_flam_library_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_library_report },
-  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_linear },
-  { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 49), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 809), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 733), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_loader_submit },
-  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_log },
-  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_log10 },
-  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_log10_ },
-  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_log10_out },
-  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_log1p },
-  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_log1p_ },
-  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_log1p_out },
-  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_log2 },
-  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_log2_ },
-  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_log2_out },
-  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_log_ },
-  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_log_out },
-  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_log_softmax },
-  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_logical_and },
-  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_logical_and_ },
-  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_logical_and_out },
-  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_logical_not },
-  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_logical_not_ },
-  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_logical_not_out },
-  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_logical_or },
-  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_logical_or_ },
-  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_logical_or_out },
-  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_logical_xor },
-  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_logical_xor_ },
-  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_logical_xor_out },
-  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_logsigmoid },
-  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logsumexp },
-  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_lt },
-  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_lt_ },
-  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_lt_out },
-  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_masked_fill },
-  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_masked_fill_ },
-  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_matmul },
-  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_matmul_out },
-  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 655), (void *)_cffi_d_flam_max_dim },
-  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_maximum },
-  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_maximum_out },
-  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_mean },
-  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_mean_out },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_linear },
+  { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_loader_new },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 906), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 663), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 821), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 658), (void *)_cffi_d_flam_loader_submit },
+  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_log },
+  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_log10 },
+  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_log10_ },
+  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_log10_out },
+  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_log1p },
+  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_log1p_ },
+  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_log1p_out },
+  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_log2 },
+  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_log2_ },
+  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_log2_out },
+  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_log_ },
+  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_log_out },
+  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_log_softmax },
+  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_logical_and },
+  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_logical_and_ },
+  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_logical_and_out },
+  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_logical_not },
+  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_logical_not_ },
+  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_logical_not_out },
+  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_logical_or },
+  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_logical_or_ },
+  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_logical_or_out },
+  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_logical_xor },
+  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_logical_xor_ },
+  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_logical_xor_out },
+  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_logsigmoid },
+  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_logsumexp },
+  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_lt },
+  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_lt_ },
+  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_lt_out },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 779), (void *)_cffi_d_flam_manual_seed },
+  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_masked_fill },
+  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 153), (void *)_cffi_d_flam_masked_fill_ },
+  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_matmul },
+  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_matmul_out },
+  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_max },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 743), (void *)_cffi_d_flam_max_dim },
+  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_maximum },
+  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_maximum_out },
+  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_mean },
+  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_mean_out },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 841), (void *)_cffi_d_flam_memory_allocated },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 29), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 841), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 841), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 688), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 753), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 776), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 841), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 665), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 753), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_memory_summary },
-  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 655), (void *)_cffi_d_flam_min_dim },
-  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_minimum },
-  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_minimum_out },
-  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_mish },
-  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_mish_ },
-  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_mm },
-  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_mm_out },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 604), (void *)_cffi_d_flam_module_add_hook },
-  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 95), (void *)_cffi_d_flam_module_buffer },
-  { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 57), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 759), (void *)_cffi_d_flam_module_child_count },
+  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_min },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 743), (void *)_cffi_d_flam_min_dim },
+  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_minimum },
+  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_minimum_out },
+  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_mish },
+  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_mish_ },
+  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_mm },
+  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_mm_out },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 692), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_module_buffer },
+  { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_module_child },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 847), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 614), (void *)_cffi_d_flam_module_is_training },
-  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_module_named_buffers },
-  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 75), (void *)_cffi_d_flam_module_named_parameters },
-  { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 53), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_module_numel },
-  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 95), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 812), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 610), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 600), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 812), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 594), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 584), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_module_set_parameter },
-  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 72), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 600), (void *)_cffi_d_flam_module_train },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 702), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_module_named_buffers },
+  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_module_named_parameters },
+  { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_module_new },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 824), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_module_parameter },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 909), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 668), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 698), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 688), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 909), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 682), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 672), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 75), (void *)_cffi_d_flam_module_state_dict },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 688), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 600), (void *)_cffi_d_flam_module_zero_grad },
-  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 340), (void *)_cffi_d_flam_mse_loss },
-  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_mul },
-  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_mul_ },
-  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_mul_out },
-  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_mv },
-  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_mv_out },
-  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_nansum },
-  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_narrow },
-  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_ne },
-  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_ne_ },
-  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_ne_out },
-  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_neg },
-  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_neg_ },
-  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_neg_out },
-  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 325), (void *)_cffi_d_flam_nll_loss },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 773), (void *)_cffi_d_flam_node_id },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 688), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_mse_loss },
+  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_mul },
+  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_mul_ },
+  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_mul_out },
+  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 514), (void *)_cffi_d_flam_multinomial },
+  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_mv },
+  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_mv_out },
+  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_nansum },
+  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_narrow },
+  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_ne },
+  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_ne_ },
+  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_ne_out },
+  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_neg },
+  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_neg_ },
+  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_neg_out },
+  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 364), (void *)_cffi_d_flam_nll_loss },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 867), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
-  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 61), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 762), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 815), (void *)_cffi_d_flam_node_release },
-  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 99), (void *)_cffi_d_flam_node_variable },
-  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 190), (void *)_cffi_d_flam_norm },
-  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_ones },
-  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_outer },
-  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_outer_out },
-  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_permute },
-  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_positive },
-  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_pow },
-  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_pow_ },
-  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_pow_out },
-  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 378), (void *)_cffi_d_flam_prod },
-  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_dataset_vtable_drop },
-  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 868), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 869), (void *)flam_py_dataset_vtable_size },
-  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 865), (void *)flam_py_function_backward },
-  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_function_drop },
-  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 866), (void *)flam_py_hook_callback_call },
-  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_hook_callback_drop },
-  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 867), (void *)flam_py_module_hook_run },
-  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 864), (void *)flam_py_module_vtable_forward },
-  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 526), (void *)flam_py_tensor_from_blob_drop },
-  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_reciprocal },
-  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_reciprocal_ },
-  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_reciprocal_out },
-  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_relu },
-  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_relu6 },
-  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_relu6_ },
-  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_relu_ },
-  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_remainder },
-  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_remainder_ },
-  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_remainder_out },
-  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_reshape },
-  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 157), (void *)_cffi_d_flam_resize_ },
-  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 440), (void *)_cffi_d_flam_round },
-  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_round_ },
-  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 444), (void *)_cffi_d_flam_round_out },
-  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_rsqrt },
-  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_rsqrt_ },
-  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_rsqrt_out },
-  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_rsub },
-  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 102), (void *)_cffi_d_flam_saved_get },
-  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 68), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 818), (void *)_cffi_d_flam_saved_release },
-  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 497), (void *)_cffi_d_flam_scalar_bool },
-  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 92), (void *)_cffi_d_flam_scalar_f64 },
-  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 515), (void *)_cffi_d_flam_scalar_i64 },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 691), (void *)_cffi_d_flam_scope_pop },
-  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_select },
-  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_selu },
-  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_selu_ },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 662), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 833), (void *)_cffi_d_flam_set_grad_enabled },
-  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sigmoid },
-  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_sigmoid_ },
-  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_sigmoid_out },
-  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sign },
-  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_sign_ },
-  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_sign_out },
-  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_silu },
-  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_silu_ },
-  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sin },
-  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_sin_ },
-  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_sin_out },
-  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sinh },
-  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_sinh_ },
-  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_sinh_out },
-  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_slice },
-  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 345), (void *)_cffi_d_flam_smooth_l1_loss },
-  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 464), (void *)_cffi_d_flam_softmax },
-  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_softplus },
-  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_softsign },
-  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_sqrt },
-  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_sqrt_ },
-  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_sqrt_out },
-  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_square },
-  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_square_ },
-  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_square_out },
-  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_squeeze },
-  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 105), (void *)_cffi_d_flam_state_get },
+  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 64), (void *)_cffi_d_flam_node_next },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 850), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 912), (void *)_cffi_d_flam_node_release },
+  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 102), (void *)_cffi_d_flam_node_variable },
+  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 220), (void *)_cffi_d_flam_norm },
+  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_normal },
+  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_normal_ },
+  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 567), (void *)_cffi_d_flam_ones },
+  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_outer },
+  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_outer_out },
+  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_permute },
+  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_positive },
+  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_pow },
+  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_pow_ },
+  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_pow_out },
+  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_prod },
+  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_dataset_vtable_drop },
+  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_dataset_vtable_drop_item },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 965), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 966), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_error_set_drop },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 962), (void *)flam_py_function_backward },
+  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_function_drop },
+  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_function_release_saved },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 963), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_hook_callback_drop },
+  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_module_hook_drop },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 964), (void *)flam_py_module_hook_run },
+  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_module_vtable_drop },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_vtable_forward },
+  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 602), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 551), (void *)_cffi_d_flam_rand },
+  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 406), (void *)_cffi_d_flam_rand_like },
+  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 584), (void *)_cffi_d_flam_randint },
+  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 551), (void *)_cffi_d_flam_randn },
+  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 406), (void *)_cffi_d_flam_randn_like },
+  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 197), (void *)_cffi_d_flam_random_ },
+  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 577), (void *)_cffi_d_flam_randperm },
+  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_reciprocal },
+  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_reciprocal_ },
+  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_reciprocal_out },
+  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_relu },
+  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_relu6 },
+  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_relu6_ },
+  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_relu_ },
+  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 246), (void *)_cffi_d_flam_remainder },
+  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 144), (void *)_cffi_d_flam_remainder_ },
+  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_remainder_out },
+  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_reshape },
+  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 176), (void *)_cffi_d_flam_resize_ },
+  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_round },
+  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_round_ },
+  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 489), (void *)_cffi_d_flam_round_out },
+  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_rsqrt },
+  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_rsqrt_ },
+  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_rsqrt_out },
+  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 250), (void *)_cffi_d_flam_rsub },
+  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 105), (void *)_cffi_d_flam_saved_get },
+  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 71), (void *)_cffi_d_flam_saved_make },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 915), (void *)_cffi_d_flam_saved_release },
+  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 548), (void *)_cffi_d_flam_scalar_bool },
+  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 95), (void *)_cffi_d_flam_scalar_f64 },
+  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 574), (void *)_cffi_d_flam_scalar_i64 },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 779), (void *)_cffi_d_flam_scope_pop },
+  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 526), (void *)_cffi_d_flam_select },
+  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_selu },
+  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_selu_ },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 750), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 930), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_sigmoid },
+  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_sigmoid_ },
+  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_sigmoid_out },
+  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_sign },
+  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_sign_ },
+  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_sign_out },
+  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_silu },
+  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_silu_ },
+  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_sin },
+  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_sin_ },
+  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_sin_out },
+  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_sinh },
+  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_sinh_ },
+  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_sinh_out },
+  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 537), (void *)_cffi_d_flam_slice },
+  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_smooth_l1_loss },
+  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_softmax },
+  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 210), (void *)_cffi_d_flam_softplus },
+  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_softsign },
+  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_sqrt },
+  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_sqrt_ },
+  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_sqrt_out },
+  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_square },
+  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_square_ },
+  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_square_out },
+  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_squeeze },
+  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 108), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
-  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 79), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 821), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 821), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 617), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 765), (void *)_cffi_d_flam_state_size },
-  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 109), (void *)_cffi_d_flam_state_tensor },
-  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 389), (void *)_cffi_d_flam_std },
-  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_std_unbiased },
-  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 81), (void *)_cffi_d_flam_stream_current },
-  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 81), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 622), (void *)_cffi_d_flam_stream_device },
-  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 88), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 743), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 781), (void *)_cffi_d_flam_stream_native },
-  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 84), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 622), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 629), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 824), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 824), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 622), (void *)_cffi_d_flam_stream_set_current },
-  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 216), (void *)_cffi_d_flam_sub },
-  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 129), (void *)_cffi_d_flam_sub_ },
-  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 228), (void *)_cffi_d_flam_sub_out },
-  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_sum },
-  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_sum_out },
-  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_t },
-  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tan },
-  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_tan_ },
-  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_tan_out },
-  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tanh },
-  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_tanh_ },
-  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_tanh_out },
-  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tanhshrink },
-  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 784), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 633), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_element_size },
-  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 518), (void *)_cffi_d_flam_tensor_from_blob },
-  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tensor_grad },
-  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 65), (void *)_cffi_d_flam_tensor_grad_fn },
+  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 82), (void *)_cffi_d_flam_state_new },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 918), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 918), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 705), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 853), (void *)_cffi_d_flam_state_size },
+  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 112), (void *)_cffi_d_flam_state_tensor },
+  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_std },
+  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_std_unbiased },
+  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 84), (void *)_cffi_d_flam_stream_current },
+  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 84), (void *)_cffi_d_flam_stream_default },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 710), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 91), (void *)_cffi_d_flam_stream_from_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 831), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 875), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 87), (void *)_cffi_d_flam_stream_new },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 710), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 717), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 713), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 921), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 921), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 710), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 250), (void *)_cffi_d_flam_sub },
+  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_sub_ },
+  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_sub_out },
+  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_sum },
+  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 469), (void *)_cffi_d_flam_sum_out },
+  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_t },
+  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_tan },
+  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_tan_ },
+  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_tan_out },
+  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_tanh },
+  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_tanh_ },
+  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_tanh_out },
+  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_tanhshrink },
+  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_tensor_base },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 878), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 721), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 594), (void *)_cffi_d_flam_tensor_from_blob },
+  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_tensor_grad },
+  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 68), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 17), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_is_wrapped_number },
-  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 493), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 830), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 768), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 827), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 636), (void *)_cffi_d_flam_tensor_record_stream },
-  { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_tensor_register_hook },
-  { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 827), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_requires_grad },
-  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 633), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 648), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 640), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 651), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 727), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 784), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 727), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 746), (void *)_cffi_d_flam_tensor_version },
-  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 185), (void *)_cffi_d_flam_threshold },
-  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 120), (void *)_cffi_d_flam_threshold_ },
-  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_transpose },
-  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 178), (void *)_cffi_d_flam_trunc },
-  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_trunc_ },
-  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 198), (void *)_cffi_d_flam_trunc_out },
-  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 440), (void *)_cffi_d_flam_unsqueeze },
-  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 389), (void *)_cffi_d_flam_var },
-  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 417), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 771), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_version_require },
-  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_view },
-  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 239), (void *)_cffi_d_flam_where },
-  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_where_out },
-  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 113), (void *)_cffi_d_flam_zero_ },
-  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_zeros },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 544), (void *)_cffi_d_flam_tensor_list_get },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 927), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 856), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 924), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 48), (void *)_cffi_d_flam_tensor_register_hook },
+  { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 48), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 924), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_tensor_retain },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 721), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 736), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 728), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 728), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 837), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 815), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 878), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 815), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 834), (void *)_cffi_d_flam_tensor_version },
+  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 210), (void *)_cffi_d_flam_threshold },
+  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 123), (void *)_cffi_d_flam_threshold_ },
+  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 526), (void *)_cffi_d_flam_transpose },
+  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 203), (void *)_cffi_d_flam_trunc },
+  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_trunc_ },
+  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 232), (void *)_cffi_d_flam_trunc_out },
+  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_uniform_ },
+  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_unsqueeze },
+  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_var },
+  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_var_unbiased },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 859), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 763), (void *)_cffi_d_flam_version_require },
+  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 429), (void *)_cffi_d_flam_view },
+  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 278), (void *)_cffi_d_flam_where },
+  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_where_out },
+  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 116), (void *)_cffi_d_flam_zero_ },
+  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 567), (void *)_cffi_d_flam_zeros },
 };
 
 static const struct _cffi_field_s _cffi_fields[] = {
@@ -28245,34 +29782,34 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_dataset_vtable, user),
             sizeof(((flam_dataset_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 90) },
+            _CFFI_OP(_CFFI_OP_NOOP, 93) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 869) },
+            _CFFI_OP(_CFFI_OP_NOOP, 966) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 868) },
+             _CFFI_OP(_CFFI_OP_NOOP, 965) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
-                 _CFFI_OP(_CFFI_OP_NOOP, 526) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 602) },
   { "drop", offsetof(flam_dataset_vtable, drop),
             sizeof(((flam_dataset_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 526) },
+            _CFFI_OP(_CFFI_OP_NOOP, 602) },
   { "struct_size", offsetof(flam_format_options, struct_size),
                    sizeof(((flam_format_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "precision", offsetof(flam_format_options, precision),
                  sizeof(((flam_format_options *)0)->precision),
-                 _CFFI_OP(_CFFI_OP_NOOP, 70) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 73) },
   { "threshold", offsetof(flam_format_options, threshold),
                  sizeof(((flam_format_options *)0)->threshold),
-                 _CFFI_OP(_CFFI_OP_NOOP, 70) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 73) },
   { "edgeitems", offsetof(flam_format_options, edgeitems),
                  sizeof(((flam_format_options *)0)->edgeitems),
-                 _CFFI_OP(_CFFI_OP_NOOP, 70) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 73) },
   { "linewidth", offsetof(flam_format_options, linewidth),
                  sizeof(((flam_format_options *)0)->linewidth),
-                 _CFFI_OP(_CFFI_OP_NOOP, 70) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 73) },
   { "sci_mode", offsetof(flam_format_options, sci_mode),
                 sizeof(((flam_format_options *)0)->sci_mode),
                 _CFFI_OP(_CFFI_OP_NOOP, 21) },
@@ -28284,40 +29821,40 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_function, user),
             sizeof(((flam_function *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 90) },
+            _CFFI_OP(_CFFI_OP_NOOP, 93) },
   { "name", offsetof(flam_function, name),
             sizeof(((flam_function *)0)->name),
-            _CFFI_OP(_CFFI_OP_NOOP, 54) },
+            _CFFI_OP(_CFFI_OP_NOOP, 57) },
   { "materialize_grads", offsetof(flam_function, materialize_grads),
                          sizeof(((flam_function *)0)->materialize_grads),
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 865) },
+                _CFFI_OP(_CFFI_OP_NOOP, 962) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
-                     _CFFI_OP(_CFFI_OP_NOOP, 526) },
+                     _CFFI_OP(_CFFI_OP_NOOP, 602) },
   { "drop", offsetof(flam_function, drop),
             sizeof(((flam_function *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 526) },
+            _CFFI_OP(_CFFI_OP_NOOP, 602) },
   { "struct_size", offsetof(flam_hook_callback, struct_size),
                    sizeof(((flam_hook_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_hook_callback, user),
             sizeof(((flam_hook_callback *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 90) },
+            _CFFI_OP(_CFFI_OP_NOOP, 93) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 866) },
+            _CFFI_OP(_CFFI_OP_NOOP, 963) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 526) },
+            _CFFI_OP(_CFFI_OP_NOOP, 602) },
   { "struct_size", offsetof(flam_loader_options, struct_size),
                    sizeof(((flam_loader_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "batch_size", offsetof(flam_loader_options, batch_size),
                   sizeof(((flam_loader_options *)0)->batch_size),
-                  _CFFI_OP(_CFFI_OP_NOOP, 70) },
+                  _CFFI_OP(_CFFI_OP_NOOP, 73) },
   { "shuffle", offsetof(flam_loader_options, shuffle),
                sizeof(((flam_loader_options *)0)->shuffle),
                _CFFI_OP(_CFFI_OP_NOOP, 21) },
@@ -28326,122 +29863,122 @@ static const struct _cffi_field_s _cffi_fields[] = {
                  _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "num_workers", offsetof(flam_loader_options, num_workers),
                    sizeof(((flam_loader_options *)0)->num_workers),
-                   _CFFI_OP(_CFFI_OP_NOOP, 70) },
+                   _CFFI_OP(_CFFI_OP_NOOP, 73) },
   { "prefetch_factor", offsetof(flam_loader_options, prefetch_factor),
                        sizeof(((flam_loader_options *)0)->prefetch_factor),
-                       _CFFI_OP(_CFFI_OP_NOOP, 70) },
+                       _CFFI_OP(_CFFI_OP_NOOP, 73) },
   { "pin_memory", offsetof(flam_loader_options, pin_memory),
                   sizeof(((flam_loader_options *)0)->pin_memory),
                   _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "seed", offsetof(flam_loader_options, seed),
             sizeof(((flam_loader_options *)0)->seed),
-            _CFFI_OP(_CFFI_OP_NOOP, 612) },
+            _CFFI_OP(_CFFI_OP_NOOP, 648) },
   { "struct_size", offsetof(flam_module_hook, struct_size),
                    sizeof(((flam_module_hook *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_hook, user),
             sizeof(((flam_module_hook *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 90) },
+            _CFFI_OP(_CFFI_OP_NOOP, 93) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 867) },
+           _CFFI_OP(_CFFI_OP_NOOP, 964) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 526) },
+            _CFFI_OP(_CFFI_OP_NOOP, 602) },
   { "struct_size", offsetof(flam_module_vtable, struct_size),
                    sizeof(((flam_module_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_vtable, user),
             sizeof(((flam_module_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 90) },
+            _CFFI_OP(_CFFI_OP_NOOP, 93) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 864) },
+               _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 526) },
+            _CFFI_OP(_CFFI_OP_NOOP, 602) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 842, _CFFI_F_OPAQUE,
+  { "flam_dataset", 939, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 843, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 940, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 0, 6 },
-  { "flam_error", 844, _CFFI_F_OPAQUE,
+  { "flam_error", 941, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 845, _CFFI_F_OPAQUE,
+  { "flam_event", 942, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 846, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 943, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 6, 7 },
-  { "flam_function", 847, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 944, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 13, 7 },
-  { "flam_generator", 848, _CFFI_F_OPAQUE,
+  { "flam_generator", 945, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 849, _CFFI_F_OPAQUE,
+  { "flam_hook", 946, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 850, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 947, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 20, 4 },
-  { "flam_loader", 851, _CFFI_F_OPAQUE,
+  { "flam_loader", 948, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 852, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 949, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 24, 8 },
-  { "flam_module", 853, _CFFI_F_OPAQUE,
+  { "flam_module", 950, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 854, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 951, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 32, 4 },
-  { "flam_module_vtable", 855, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 952, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 36, 4 },
-  { "flam_node", 856, _CFFI_F_OPAQUE,
+  { "flam_node", 953, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 857, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 954, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_saved", 858, _CFFI_F_OPAQUE,
+  { "flam_saved", 955, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 859, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 956, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 860, _CFFI_F_OPAQUE,
+  { "flam_state", 957, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 861, _CFFI_F_OPAQUE,
+  { "flam_stream", 958, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 862, _CFFI_F_OPAQUE,
+  { "flam_tensor", 959, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 863, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 960, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_bool", 21 },
-  { "flam_dataset", 842 },
-  { "flam_dataset_vtable", 843 },
+  { "flam_dataset", 939 },
+  { "flam_dataset_vtable", 940 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 844 },
-  { "flam_event", 845 },
-  { "flam_format_options", 846 },
-  { "flam_function", 847 },
+  { "flam_error", 941 },
+  { "flam_event", 942 },
+  { "flam_format_options", 943 },
+  { "flam_function", 944 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 848 },
-  { "flam_hook", 849 },
-  { "flam_hook_callback", 850 },
+  { "flam_generator", 945 },
+  { "flam_hook", 946 },
+  { "flam_hook_callback", 947 },
   { "flam_hook_moment", 21 },
-  { "flam_loader", 851 },
-  { "flam_loader_options", 852 },
-  { "flam_module", 853 },
-  { "flam_module_hook", 854 },
-  { "flam_module_vtable", 855 },
-  { "flam_node", 856 },
-  { "flam_optimizer", 857 },
+  { "flam_loader", 948 },
+  { "flam_loader_options", 949 },
+  { "flam_module", 950 },
+  { "flam_module_hook", 951 },
+  { "flam_module_vtable", 952 },
+  { "flam_node", 953 },
+  { "flam_optimizer", 954 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 858 },
-  { "flam_scheduler", 859 },
-  { "flam_scope", 612 },
-  { "flam_state", 860 },
+  { "flam_saved", 955 },
+  { "flam_scheduler", 956 },
+  { "flam_scope", 648 },
+  { "flam_state", 957 },
   { "flam_status", 21 },
-  { "flam_stream", 861 },
-  { "flam_tensor", 862 },
-  { "flam_tensor_list", 863 },
+  { "flam_stream", 958 },
+  { "flam_tensor", 959 },
+  { "flam_tensor_list", 960 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -28451,12 +29988,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  538,  /* num_globals */
+  564,  /* num_globals */
   22,  /* num_struct_unions */
   0,  /* num_enums */
   32,  /* num_typenames */
   NULL,  /* no includes */
-  872,  /* num_types */
+  969,  /* num_types */
   1,  /* flags */
 };
 

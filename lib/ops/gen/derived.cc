@@ -607,6 +607,10 @@ Tensor bitwise_not_out(const Tensor& input, const Tensor& out) {
   return into(out, "bitwise_not", Into::out, [&] { return ops::bitwise_not(input); });
 }
 
+Tensor dropout_(const Tensor& input, double p, bool training) {
+  return into(input, "dropout", Into::inplace, [&] { return ops::dropout(input, p, training); });
+}
+
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out) {
   return into(out, "sum", Into::out, [&] { return ops::sum(input, dim, keepdim, dtype); });
 }

@@ -317,6 +317,31 @@ Tensor logical_not_out(const Tensor& input, const Tensor& out);
 Tensor bitwise_not(const Tensor& input);
 Tensor bitwise_not_(const Tensor& input);
 Tensor bitwise_not_out(const Tensor& input, const Tensor& out);
+Tensor rand(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
+    device = Device{}, bool requires_grad = false);
+Tensor randn(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
+    device = Device{}, bool requires_grad = false);
+Tensor randint(int64_t low, int64_t high, DimsView size, flam_generator* generator = nullptr, Dtype
+    dtype = Dtype(FLAM_I64), Device device = Device{}, bool requires_grad = false);
+Tensor randperm(int64_t n, flam_generator* generator = nullptr, Dtype dtype = Dtype(FLAM_I64),
+    Device device = Device{}, bool requires_grad = false);
+Tensor rand_like(const Tensor& input, Dtype dtype = Dtype::none, Device device = Device{}, bool
+    requires_grad = false);
+Tensor randn_like(const Tensor& input, Dtype dtype = Dtype::none, Device device = Device{}, bool
+    requires_grad = false);
+Tensor uniform_(const Tensor& input, double from = 0, double to = 1, flam_generator* generator =
+    nullptr);
+Tensor normal_(const Tensor& input, double mean = 0, double std = 1, flam_generator* generator =
+    nullptr);
+Tensor exponential_(const Tensor& input, double lambd = 1, flam_generator* generator = nullptr);
+Tensor random_(const Tensor& input, int64_t from, int64_t to, flam_generator* generator = nullptr);
+Tensor bernoulli_(const Tensor& input, double p = 0.5, flam_generator* generator = nullptr);
+Tensor bernoulli(const Tensor& input, flam_generator* generator = nullptr);
+Tensor normal(const Tensor& mean, const Tensor& std, flam_generator* generator = nullptr);
+Tensor multinomial(const Tensor& input, int64_t num_samples, bool replacement = false,
+    flam_generator* generator = nullptr);
+Tensor dropout(const Tensor& input, double p = 0.5, bool training = true);
+Tensor dropout_(const Tensor& input, double p = 0.5, bool training = true);
 Tensor sum(const Tensor& input, DimsView dim = {}, bool keepdim = false, Dtype dtype = Dtype::none);
 Tensor sum_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out);
 Tensor nansum(const Tensor& input, DimsView dim = {}, bool keepdim = false, Dtype dtype =

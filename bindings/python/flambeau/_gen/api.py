@@ -72,6 +72,22 @@ def _wrap_event(h):
 
 
 
+class generator_handle(_Handle):
+    """Owns a `flam_generator *`."""
+
+    __slots__ = ()
+    _release = _fast.flam_generator_release
+
+
+def _wrap_generator(h):
+    if not h:
+        return _none()
+    made = _new(generator_handle)
+    made._h = h
+    return made
+
+
+
 class hook_handle(_Handle):
     """Owns a `flam_hook *`."""
 
@@ -3097,6 +3113,115 @@ def leak_report():
     return _text(_fast.flam_leak_report())
 
 
+def generator_new(device=None):
+    """A generator of its own, seeded with 0.
+
+    - `device`: whose tensors it fills; default: the cpu.
+    - returns: the generator.
+    - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+    """
+    h = _fast.flam_generator_new(0 if device is None else _device_code(device))
+    if not h:
+        return _none()
+    return _wrap_generator(h)
+
+
+def generator_default(device=None):
+    """The generator that ops use on a device where none is given.
+
+    - `device`: the device; default: the cpu.
+    - returns: the generator.
+    - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+    """
+    h = _fast.flam_generator_default(0 if device is None else _device_code(device))
+    if not h:
+        return _none()
+    return _wrap_generator(h)
+
+
+def generator_manual_seed(generator, seed):
+    """Starts a generator anew from a seed.
+
+    - `generator`: the generator.
+    - `seed`: any number.
+    - returns: `FLAM_OK`.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_generator_manual_seed(generator._h, seed)
+    if h:
+        _raise()
+
+
+def generator_seed(generator):
+    """Starts a generator anew from a seed that the system draws.
+
+    - `generator`: the generator.
+    - returns: the seed.
+    """
+    return _fast.flam_generator_seed(generator._h)
+
+
+def generator_initial_seed(generator):
+    """The seed a generator was started from.
+
+    - `generator`: the generator.
+    - returns: the seed.
+    """
+    return _fast.flam_generator_initial_seed(generator._h)
+
+
+def generator_offset(generator):
+    """How many draws were made: with the seed, all there is to a generator's state.
+
+    - `generator`: the generator.
+    - returns: the offset.
+    """
+    return _fast.flam_generator_offset(generator._h)
+
+
+def generator_set_state(generator, seed, offset):
+    """Sets a generator's state.
+
+    - `generator`: the generator.
+    - `seed`: from `flam_generator_initial_seed`.
+    - `offset`: from `flam_generator_offset`.
+    - returns: `FLAM_OK`.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_generator_set_state(generator._h, seed, offset)
+    if h:
+        _raise()
+
+
+def generator_device(generator):
+    """The device whose tensors a generator fills.
+
+    - `generator`: the generator.
+    - returns: the device.
+    """
+    return _device(_fast.flam_generator_device(generator._h))
+
+
+def generator_release(generator):
+    """Drops a reference to a generator.
+
+    - `generator`: the generator, or `NULL`.
+    """
+    _fast.flam_generator_release(_NULL if generator is None else generator._h)
+
+
+def manual_seed(seed):
+    """Seeds the default generators of all devices, also of those not used yet.
+
+    - `seed`: any number.
+    - returns: `FLAM_OK`.
+    - errors: none.
+    """
+    h = _fast.flam_manual_seed(seed)
+    if h:
+        _raise()
+
+
 def index_add(input, dim, index, source, alpha=1):
     """Adds slices to the slices of a tensor that an index names; equal indices add up.
 
@@ -5837,6 +5962,272 @@ def bitwise_not_out(input, out):
     - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
     """
     h = _fast.flam_bitwise_not_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rand(size, generator=None, dtype=None, device=None, requires_grad=False):
+    """Uniform numbers from 0, inclusive, to 1, exclusive.
+
+    - `size`: the shape.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a contiguous tensor.
+    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    h = _fast.flam_rand(size, _len(size), _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def randn(size, generator=None, dtype=None, device=None, requires_grad=False):
+    """Normal numbers with mean 0 and standard deviation 1.
+
+    - `size`: the shape.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a contiguous tensor.
+    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - source: Box and Muller, 1958, doi 10.1214/aoms/1177706645.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    h = _fast.flam_randn(size, _len(size), _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def randint(low, high, size, generator=None, dtype=None, device=None, requires_grad=False):
+    """Uniform integers from `low`, inclusive, to `high`, exclusive.
+
+    - `low`: least value.
+    - `high`: bound; greater than `low`.
+    - `size`: the shape.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `dtype`: of the result; default: i64.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a contiguous tensor.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `high` is not greater than `low`.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    h = _fast.flam_randint(low, high, size, _len(size), _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def randperm(n, generator=None, dtype=None, device=None, requires_grad=False):
+    """A random permutation of the integers from 0 to `n` - 1.
+
+    - `n`: how many.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `dtype`: of the result; default: i64.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [n].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
+    """
+    h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rand_like(input, dtype=None, device=None, requires_grad=False):
+    """Uniform numbers from 0 to 1 in the shape of a tensor.
+
+    - `input`: gives shape, dtype and device.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a dense tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    """
+    h = _fast.flam_rand_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def randn_like(input, dtype=None, device=None, requires_grad=False):
+    """Normal numbers in the shape of a tensor.
+
+    - `input`: gives shape, dtype and device.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a dense tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    """
+    h = _fast.flam_randn_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def uniform_(input, from_=0, to=1, generator=None):
+    """Fills a tensor with uniform numbers from `from` to `to`, in place.
+
+    - `input`: the tensor to fill.
+    - `from`: least value; default 0.
+    - `to`: bound; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_uniform_(input._h, from_, to, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def normal_(input, mean=0, std=1, generator=None):
+    """Fills a tensor with normal numbers, in place.
+
+    - `input`: the tensor to fill.
+    - `mean`: default 0.
+    - `std`: standard deviation, not negative; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_normal_(input._h, mean, std, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def exponential_(input, lambd=1, generator=None):
+    """Fills a tensor with exponentially distributed numbers, in place.
+
+    - `input`: the tensor to fill.
+    - `lambd`: the rate, positive; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_exponential_(input._h, lambd, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def random_(input, from_, to, generator=None):
+    """Fills a tensor with uniform integers from `from`, inclusive, to `to`, exclusive, in place.
+
+    - `input`: the tensor to fill.
+    - `from`: least value.
+    - `to`: bound; greater than `from`.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_random_(input._h, from_, to, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bernoulli_(input, p=0.5, generator=None):
+    """Fills a tensor with 1 with probability `p`, else 0, in place.
+
+    - `input`: the tensor to fill.
+    - `p`: from 0 to 1; default 0.5.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_bernoulli_(input._h, p, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bernoulli(input, generator=None):
+    """Draws 1 with the probability that each element says, else 0.
+
+    - `input`: probabilities, from 0 to 1; floating point.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    h = _fast.flam_bernoulli(input._h, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def normal(mean, std, generator=None):
+    """Normal numbers with a mean and standard deviation for each element.
+
+    - `mean`: any shape, or a number.
+    - `std`: shape that broadcasts with `mean`'s, or a number; not negative.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: the broadcast shape.
+    - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_normal(mean._h, std._h, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def multinomial(input, num_samples, replacement=False, generator=None):
+    """Draws indices with probabilities proportional to weights.
+
+    - `input`: weights, not negative: [n] or [rows, n]; floating point.
+    - `num_samples`: how many indices per row.
+    - `replacement`: whether an index may be drawn again; default false.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: int64, [num_samples] or [rows, num_samples].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement; `FLAM_ERROR_SHAPE`.
+    """
+    h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def dropout(input, p=0.5, training=True):
+    """Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: any shape, floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - source: Srivastava et al., 2014, JMLR 15.
+    """
+    h = _fast.flam_dropout(input._h, p, training)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def dropout_(input, p=0.5, training=True):
+    """In-place form of `flam_dropout`: zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: any shape, floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - source: Srivastava et al., 2014, JMLR 15.
+    """
+    h = _fast.flam_dropout_(input._h, p, training)
     if not h:
         return _none()
     return _wrap(h)

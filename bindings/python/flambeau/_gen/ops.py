@@ -5958,6 +5958,358 @@ def _bitwise_not_(input):
 
 _bitwise_not_.__name__ = _bitwise_not_.__qualname__ = "bitwise_not_"
 
+_S_rand = (("size", "ints", None, "v"), ("generator", "handle?", None, "ko"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _rand(*size, generator=None, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None, **_named):
+    """Uniform numbers from 0, inclusive, to 1, exclusive.
+
+    - `size`: the shape.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a contiguous tensor.
+    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    """
+    size = _variadic(size, _named, "size", "rand")
+    try:
+        h = _fast.flam_rand(size, _len(size), _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_rand, "rand", _S_rand, (size, generator, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_rand.__name__ = _rand.__qualname__ = "rand"
+
+_S_randn = (("size", "ints", None, "v"), ("generator", "handle?", None, "ko"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _randn(*size, generator=None, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None, **_named):
+    """Normal numbers with mean 0 and standard deviation 1.
+
+    - `size`: the shape.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a contiguous tensor.
+    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - source: Box and Muller, 1958, doi 10.1214/aoms/1177706645.
+    """
+    size = _variadic(size, _named, "size", "randn")
+    try:
+        h = _fast.flam_randn(size, _len(size), _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_randn, "randn", _S_randn, (size, generator, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_randn.__name__ = _randn.__qualname__ = "randn"
+
+_S_randperm = (("n", "int", None, ""), ("generator", "handle?", None, "ko"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """A random permutation of the integers from 0 to `n` - 1.
+
+    - `n`: how many.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - `dtype`: of the result; default: i64.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [n].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
+    """
+    try:
+        h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_randperm, "randperm", _S_randperm, (n, generator, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_randperm.__name__ = _randperm.__qualname__ = "randperm"
+
+_S_rand_like = (("input", "tensor", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _rand_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Uniform numbers from 0 to 1 in the shape of a tensor.
+
+    - `input`: gives shape, dtype and device.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a dense tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    """
+    try:
+        h = _fast.flam_rand_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_rand_like, "rand_like", _S_rand_like, (input, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_rand_like.__name__ = _rand_like.__qualname__ = "rand_like"
+
+_S_randn_like = (("input", "tensor", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _randn_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Normal numbers in the shape of a tensor.
+
+    - `input`: gives shape, dtype and device.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a dense tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    """
+    try:
+        h = _fast.flam_randn_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_randn_like, "randn_like", _S_randn_like, (input, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_randn_like.__name__ = _randn_like.__qualname__ = "randn_like"
+
+_S_uniform_ = (("input", "tensor", None, ""), ("from_", "double", None, "o"), ("to", "double", None, "o"), ("generator", "handle?", None, "ko"),)
+
+
+def _uniform_(input, from_=0, to=1, *, generator=None):
+    """Fills a tensor with uniform numbers from `from` to `to`, in place.
+
+    - `input`: the tensor to fill.
+    - `from`: least value; default 0.
+    - `to`: bound; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    try:
+        h = _fast.flam_uniform_(input._h, from_, to, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_uniform_, "uniform_", _S_uniform_, (input, from_, to, generator))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_uniform_.__name__ = _uniform_.__qualname__ = "uniform_"
+
+_S_normal_ = (("input", "tensor", None, ""), ("mean", "double", None, "o"), ("std", "double", None, "o"), ("generator", "handle?", None, "ko"),)
+
+
+def _normal_(input, mean=0, std=1, *, generator=None):
+    """Fills a tensor with normal numbers, in place.
+
+    - `input`: the tensor to fill.
+    - `mean`: default 0.
+    - `std`: standard deviation, not negative; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    try:
+        h = _fast.flam_normal_(input._h, mean, std, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_normal_, "normal_", _S_normal_, (input, mean, std, generator))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_normal_.__name__ = _normal_.__qualname__ = "normal_"
+
+_S_exponential_ = (("input", "tensor", None, ""), ("lambd", "double", None, "o"), ("generator", "handle?", None, "ko"),)
+
+
+def _exponential_(input, lambd=1, *, generator=None):
+    """Fills a tensor with exponentially distributed numbers, in place.
+
+    - `input`: the tensor to fill.
+    - `lambd`: the rate, positive; default 1.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    try:
+        h = _fast.flam_exponential_(input._h, lambd, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_exponential_, "exponential_", _S_exponential_, (input, lambd, generator))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_exponential_.__name__ = _exponential_.__qualname__ = "exponential_"
+
+_S_bernoulli_ = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("generator", "handle?", None, "ko"),)
+
+
+def _bernoulli_(input, p=0.5, *, generator=None):
+    """Fills a tensor with 1 with probability `p`, else 0, in place.
+
+    - `input`: the tensor to fill.
+    - `p`: from 0 to 1; default 0.5.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    try:
+        h = _fast.flam_bernoulli_(input._h, p, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bernoulli_, "bernoulli_", _S_bernoulli_, (input, p, generator))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_bernoulli_.__name__ = _bernoulli_.__qualname__ = "bernoulli_"
+
+_S_bernoulli = (("input", "tensor", None, ""), ("generator", "handle?", None, "ko"),)
+
+
+def _bernoulli(input, *, generator=None):
+    """Draws 1 with the probability that each element says, else 0.
+
+    - `input`: probabilities, from 0 to 1; floating point.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    """
+    try:
+        h = _fast.flam_bernoulli(input._h, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_bernoulli, "bernoulli", _S_bernoulli, (input, generator))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bernoulli.__name__ = _bernoulli.__qualname__ = "bernoulli"
+
+_S_multinomial = (("input", "tensor", None, ""), ("num_samples", "int", None, ""), ("replacement", "bool", None, "o"), ("generator", "handle?", None, "ko"),)
+
+
+def _multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Draws indices with probabilities proportional to weights.
+
+    - `input`: weights, not negative: [n] or [rows, n]; floating point.
+    - `num_samples`: how many indices per row.
+    - `replacement`: whether an index may be drawn again; default false.
+    - `generator`: where the numbers come from; default: the default generator of the device.
+    - returns: int64, [num_samples] or [rows, num_samples].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement; `FLAM_ERROR_SHAPE`.
+    """
+    try:
+        h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
+    except _RETRY:
+        h = _slow(_fast.flam_multinomial, "multinomial", _S_multinomial, (input, num_samples, replacement, generator))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_multinomial.__name__ = _multinomial.__qualname__ = "multinomial"
+
+_S_dropout = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _dropout(input, p=0.5, training=True):
+    """Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: any shape, floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - source: Srivastava et al., 2014, JMLR 15.
+    """
+    try:
+        h = _fast.flam_dropout(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_dropout, "dropout", _S_dropout, (input, p, training))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_dropout.__name__ = _dropout.__qualname__ = "dropout"
+
+def _F_dropout(input, p=0.5, training=True, inplace=False):
+    """Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: any shape, floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - source: Srivastava et al., 2014, JMLR 15.
+    """
+    return _dropout_(input, p, training) if inplace else _dropout(input, p, training)
+
+
+_F_dropout.__name__ = _F_dropout.__qualname__ = "dropout"
+
+_S_dropout_ = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("training", "bool", None, "o"),)
+
+
+def _dropout_(input, p=0.5, training=True):
+    """In-place form of `flam_dropout`: zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `input`: any shape, floating point.
+    - `p`: probability, from 0 to 1; default 0.5.
+    - `training`: whether anything is dropped at all; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - source: Srivastava et al., 2014, JMLR 15.
+    """
+    try:
+        h = _fast.flam_dropout_(input._h, p, training)
+    except _RETRY:
+        h = _slow(_fast.flam_dropout_, "dropout_", _S_dropout_, (input, p, training))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_dropout_.__name__ = _dropout_.__qualname__ = "dropout_"
+
 _S_sum = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
 
 
@@ -7755,6 +8107,7 @@ TORCH = {
     "atanh_": _atanh_,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
+    "bernoulli": _bernoulli,
     "bitwise_and": _bitwise_and,
     "bitwise_and_": _bitwise_and_,
     "bitwise_left_shift": _bitwise_left_shift,
@@ -7799,6 +8152,8 @@ TORCH = {
     "divide": _div,
     "divide_": _div_,
     "dot": _dot,
+    "dropout": _dropout,
+    "dropout_": _dropout_,
     "empty": _empty,
     "eq": _eq,
     "eq_": _eq_,
@@ -7881,6 +8236,7 @@ TORCH = {
     "mm": _mm,
     "mul": _mul,
     "mul_": _mul_,
+    "multinomial": _multinomial,
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
@@ -7902,6 +8258,11 @@ TORCH = {
     "pow": _pow,
     "pow_": _pow_,
     "prod": _prod,
+    "rand": _rand,
+    "rand_like": _rand_like,
+    "randn": _randn,
+    "randn_like": _randn_like,
+    "randperm": _randperm,
     "reciprocal": _reciprocal,
     "reciprocal_": _reciprocal_,
     "relu": _relu,
@@ -8007,6 +8368,8 @@ TENSOR = {
     "atanh_": _atanh_,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
+    "bernoulli": _bernoulli,
+    "bernoulli_": _bernoulli_,
     "bitwise_and": _bitwise_and,
     "bitwise_and_": _bitwise_and_,
     "bitwise_left_shift": _bitwise_left_shift,
@@ -8062,6 +8425,7 @@ TENSOR = {
     "expand": _expand,
     "expm1": _expm1,
     "expm1_": _expm1_,
+    "exponential_": _exponential_,
     "fill_": _fill_,
     "fix": _trunc,
     "fix_": _trunc_,
@@ -8129,6 +8493,7 @@ TENSOR = {
     "mm": _mm,
     "mul": _mul,
     "mul_": _mul_,
+    "multinomial": _multinomial,
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
@@ -8141,6 +8506,7 @@ TENSOR = {
     "negative": _neg,
     "negative_": _neg_,
     "norm": _norm,
+    "normal_": _normal_,
     "not_equal": _ne,
     "not_equal_": _ne_,
     "outer": _outer,
@@ -8193,6 +8559,7 @@ TENSOR = {
     "true_divide_": _div_,
     "trunc": _trunc,
     "trunc_": _trunc_,
+    "uniform_": _uniform_,
     "unsqueeze": _unsqueeze,
     "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
     "view": _view,
@@ -8208,6 +8575,7 @@ FUNCTIONAL = {
     "conv2d": _conv2d,
     "conv_transpose2d": _conv_transpose2d,
     "cross_entropy": _cross_entropy,
+    "dropout": _F_dropout,
     "elu": _F_elu,
     "elu_": _elu_,
     "gelu": _gelu,

@@ -1,0 +1,212 @@
+/* Random numbers. All come from Philox4x32-10, keyed by a generator's seed and offset, so that they depend neither
+ * on the number of threads nor on the device's schedule.
+ * namespace: ops
+ */
+#ifndef FLAMBEAU_RANDOM_H
+#define FLAMBEAU_RANDOM_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Uniform numbers from 0, inclusive, to 1, exclusive.
+ *
+ * - `size`: the shape.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - `dtype`: of the result; default: the default dtype.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a contiguous tensor.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rand(
+    FLAM_VARIADIC const int64_t *size, size_t n_size, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Normal numbers with mean 0 and standard deviation 1.
+ *
+ * - `size`: the shape.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - `dtype`: of the result; default: the default dtype.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a contiguous tensor.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+ * - source: Box and Muller, 1958, doi 10.1214/aoms/1177706645.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn(
+    FLAM_VARIADIC const int64_t *size, size_t n_size, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Uniform integers from `low`, inclusive, to `high`, exclusive.
+ *
+ * - `low`: least value.
+ * - `high`: bound; greater than `low`.
+ * - `size`: the shape.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - `dtype`: of the result; default: i64.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a contiguous tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `high` is not greater than `low`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_randint(
+    int64_t low, int64_t high, const int64_t *size, size_t n_size, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_I64),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** A random permutation of the integers from 0 to `n` - 1.
+ *
+ * - `n`: how many.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - `dtype`: of the result; default: i64.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: [n].
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randperm(
+    int64_t n, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_I64),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Uniform numbers from 0 to 1 in the shape of a tensor.
+ *
+ * - `input`: gives shape, dtype and device.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `device`: of the result; default: `input`'s.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a dense tensor of `input`'s shape.
+ * - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rand_like(
+    const flam_tensor *input, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Normal numbers in the shape of a tensor.
+ *
+ * - `input`: gives shape, dtype and device.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `device`: of the result; default: `input`'s.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a dense tensor of `input`'s shape.
+ * - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn_like(
+    const flam_tensor *input, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Fills a tensor with uniform numbers from `from` to `to`, in place.
+ *
+ * - `input`: the tensor to fill.
+ * - `from`: least value; default 0.
+ * - `to`: bound; default 1.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_uniform_(
+    flam_tensor *input, double from FLAM_DEFAULT(0), double to FLAM_DEFAULT(1),
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Fills a tensor with normal numbers, in place.
+ *
+ * - `input`: the tensor to fill.
+ * - `mean`: default 0.
+ * - `std`: standard deviation, not negative; default 1.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_normal_(
+    flam_tensor *input, double mean FLAM_DEFAULT(0), double std FLAM_DEFAULT(1),
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Fills a tensor with exponentially distributed numbers, in place.
+ *
+ * - `input`: the tensor to fill.
+ * - `lambd`: the rate, positive; default 1.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_exponential_(
+    flam_tensor *input, double lambd FLAM_DEFAULT(1),
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Fills a tensor with uniform integers from `from`, inclusive, to `to`, exclusive, in place.
+ *
+ * - `input`: the tensor to fill.
+ * - `from`: least value.
+ * - `to`: bound; greater than `from`.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_random_(
+    flam_tensor *input, int64_t from, int64_t to,
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Fills a tensor with 1 with probability `p`, else 0, in place.
+ *
+ * - `input`: the tensor to fill.
+ * - `p`: from 0 to 1; default 0.5.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
+    flam_tensor *input, double p FLAM_DEFAULT(0.5),
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Draws 1 with the probability that each element says, else 0.
+ *
+ * - `input`: probabilities, from 0 to 1; floating point.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_bernoulli(
+    const flam_tensor *input, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Normal numbers with a mean and standard deviation for each element.
+ *
+ * - `mean`: any shape, or a number.
+ * - `std`: shape that broadcasts with `mean`'s, or a number; not negative.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: the broadcast shape.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normal(
+    const flam_tensor *mean, const flam_tensor *std,
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Draws indices with probabilities proportional to weights.
+ *
+ * - `input`: weights, not negative: [n] or [rows, n]; floating point.
+ * - `num_samples`: how many indices per row.
+ * - `replacement`: whether an index may be drawn again; default false.
+ * - `generator`: where the numbers come from; default: the default generator of the device.
+ * - returns: int64, [num_samples] or [rows, num_samples].
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement; `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_multinomial(
+    const flam_tensor *input, int64_t num_samples, flam_bool replacement FLAM_DEFAULT(0),
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+
+/** Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+ *
+ * - `input`: any shape, floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ * - source: Srivastava et al., 2014, JMLR 15.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_dropout(
+    const flam_tensor *input, double p FLAM_DEFAULT(0.5), flam_bool training FLAM_DEFAULT(1));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

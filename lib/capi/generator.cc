@@ -1,0 +1,34 @@
+// Generators at the ABI.
+#include <random>
+
+#include "capi/gen/targets.h"
+#include "graph/generator.h"
+
+namespace flambeau::capi {
+
+static Device with_index(Device d) { return resolve(d ? d : kCpu); }
+
+Ref<flam_generator> generator_new(Device device) { return make_ref<flam_generator>(with_index(device)); }
+
+Ref<flam_generator> generator_default(Device device) {
+  return Ref<flam_generator>::share(&default_generator(with_index(device)));
+}
+
+void generator_manual_seed(flam_generator* g, uint64_t seed) { g->set_state({seed, 0}); }
+
+uint64_t generator_seed(flam_generator* g) {
+  std::random_device entropy;
+  const uint64_t seed = uint64_t(entropy()) << 32 | entropy();
+  g->set_state({seed, 0});
+  return seed;
+}
+
+uint64_t generator_initial_seed(const flam_generator* g) { return g->state().seed; }
+uint64_t generator_offset(const flam_generator* g) { return g->state().offset; }
+
+void generator_set_state(flam_generator* g, uint64_t seed, uint64_t offset) { g->set_state({seed, offset}); }
+
+Device generator_device(const flam_generator* g) { return g->device; }
+void manual_seed(uint64_t seed) { seed_default_generators(seed); }
+
+}  // namespace flambeau::capi

@@ -1,0 +1,203 @@
+// Random numbers: every op takes one state from a generator and leaves the rest to one kernel.
+#include "kernels/random.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "graph/generator.h"
+#include "kernels/index.h"
+#include "ops/call.h"
+#include "ops/defaults.h"
+#include "ops/formula.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+RandomState next_state(const char* op, Generator* given, Device device) {
+  if (given && given->device != device) {
+    check(given->device.type == device.type, Code::device_mismatch, op, ": expected a '",
+          to_string(device), "' generator, but found one for '", to_string(given->device), "'");
+  }
+  const Generator::State s = (given ? *given : default_generator(device)).next();
+  return {s.seed, s.offset};
+}
+
+void check_floating(const char* op, Dtype dtype) {
+  check(is_floating(dtype), Code::dtype, "\"", op, "\" not implemented for '", name_of(dtype), "'");
+}
+
+Tensor finished(Tensor t, bool requires_grad) {
+  if (requires_grad) {
+    check_floating("requires_grad", t.dtype());
+    autograd_data(t).requires_grad = true;
+  }
+  return t;
+}
+
+Tensor fresh(const char* op, const Kernel& k, DimsView size, Generator* g, Dtype dtype, Device device,
+             bool requires_grad, std::initializer_list<double> params, const RandomExtra& extra = {}) {
+  Tensor t = flambeau::empty(size, dtype_or_default(dtype), device_or_default(device));
+  run_random(op, k, t, next_state(op, g, t.device()), params, extra);
+  return finished(std::move(t), requires_grad);
+}
+
+Tensor fill_random(const char* op, const Kernel& k, const Tensor& x, Generator* g,
+                   std::initializer_list<double> params, const RandomExtra& extra = {}) {
+  check_into(x, op, Into::inplace);
+  Into scope(x, op, Into::inplace);
+  Call c{op, Cast::keep, {x}};
+  const RandomState state = next_state(op, g, x.device());
+  const Tensor& target = c.write_target();
+  if (target.is_contiguous()) {
+    run_random(op, k, target, state, params, extra);
+  } else {
+    const Tensor dense = flambeau::empty(target.sizes(), target.dtype(), target.device());
+    run_random(op, k, dense, state, params, extra);
+    run_cast(target, dense);
+  }
+  return c.constant(target);
+}
+
+// The same state draws the same mask again, so the gradient is the op itself applied to dy.
+struct DropoutBackward {
+  RandomState state;
+  double p;
+  static constexpr auto name = "NativeDropoutBackward0";
+  Tensors operator()(const Tensor& dy) const;
+};
+
+Tensor drop(const Tensor& x, RandomState state, double p) {
+  Call c{"dropout", Cast::keep, {x}};
+  const Tensor dense = x.is_contiguous() ? x : contiguous(detach(x));
+  Tensor y = c.output(x.sizes(), x.dtype());
+  run_random("dropout", kDropout, y, state, {p}, {.input = dense});
+  return c.track(std::move(y), DropoutBackward{state, p});
+}
+
+Tensors DropoutBackward::operator()(const Tensor& dy) const { return {drop(dy, state, p)}; }
+
+}  // namespace
+
+Tensor rand(DimsView size, Generator* g, Dtype dtype, Device device, bool requires_grad) {
+  check_floating("rand", dtype_or_default(dtype));
+  return fresh("rand", kUniform, size, g, dtype, device, requires_grad, {0, 1});
+}
+
+Tensor randn(DimsView size, Generator* g, Dtype dtype, Device device, bool requires_grad) {
+  check_floating("randn", dtype_or_default(dtype));
+  return fresh("randn", kNormal, size, g, dtype, device, requires_grad, {0, 1});
+}
+
+Tensor randint(int64_t low, int64_t high, DimsView size, Generator* g, Dtype dtype, Device device,
+               bool requires_grad) {
+  check(low < high, Code::invalid_argument, "random_ expects 'from' to be less than 'to', but got from=", low,
+        " >= to=", high);
+  return fresh("randint", kRandint, size, g, dtype == Dtype::none ? Dtype::i64 : dtype, device, requires_grad, {},
+               {.low = low, .high = high});
+}
+
+Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requires_grad) {
+  check(n >= 0, Code::invalid_argument, "n must be non-negative, got ", n);
+  const Device where = resolve(device_or_default(device));
+  const Tensor t = random_permutation(n, next_state("randperm", g, where));
+  return finished(to(t, where, dtype == Dtype::none ? Dtype::i64 : dtype), requires_grad);
+}
+
+Tensor rand_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
+  return rand(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype, device ? device : x.device(),
+              requires_grad);
+}
+
+Tensor randn_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
+  return randn(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype, device ? device : x.device(),
+               requires_grad);
+}
+
+Tensor uniform_(const Tensor& x, double from, double to, Generator* g) {
+  check_floating("uniform_", x.dtype());
+  check(from <= to, Code::invalid_argument, "uniform_ expects to return a [from, to) range, but found from=", from,
+        " > to=", to);
+  return fill_random("uniform", kUniform, x, g, {from, to});
+}
+
+Tensor normal_(const Tensor& x, double mean, double std, Generator* g) {
+  check_floating("normal_", x.dtype());
+  check(std >= 0, Code::invalid_argument, "normal expects std >= 0.0, but found std ", std);
+  return fill_random("normal", kNormal, x, g, {mean, std});
+}
+
+Tensor exponential_(const Tensor& x, double lambd, Generator* g) {
+  check_floating("exponential_", x.dtype());
+  check(lambd > 0, Code::invalid_argument, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
+  return fill_random("exponential", kExponential, x, g, {lambd});
+}
+
+Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator* g) {
+  check(from < to, Code::invalid_argument, "random_ expects 'from' to be less than 'to', but got from=", from,
+        " >= to=", to);
+  return fill_random("random", kRandint, x, g, {}, {.low = from, .high = to});
+}
+
+Tensor bernoulli_(const Tensor& x, double p, Generator* g) {
+  check(p >= 0 && p <= 1, Code::invalid_argument, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  return fill_random("bernoulli", kBernoulli, x, g, {p});
+}
+
+Tensor bernoulli(const Tensor& p, Generator* g) {
+  check_floating("bernoulli", p.dtype());
+  Call c{"bernoulli", Cast::keep, {p}};
+  const RandomState state = next_state("bernoulli", g, p.device());
+  Tensor y = flambeau::empty(p.sizes(), p.dtype(), p.device());
+  run_random("bernoulli", kBernoulli, y, state, {0}, {.input = contiguous(detach(p))});
+  return c.constant(y);
+}
+
+Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
+  const Tensor& shaped = mean.is_wrapped_number() ? std : mean;
+  const Dims sizes = broadcast_shapes(mean.sizes(), std.sizes());
+  const Dtype dtype = is_floating(shaped.dtype()) ? shaped.dtype() : defaults().dtype;
+  const Tensor z = randn(sizes, g, dtype, shaped.device(), false);
+  return add(mul(z, std), mean);
+}
+
+Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator* g) {
+  check_floating("multinomial", weights.dtype());
+  check(weights.dim() == 1 || weights.dim() == 2, Code::shape, "prob_dist must be 1 or 2 dim, got ",
+        describe(weights));
+  check(num_samples > 0, Code::invalid_argument, "cannot sample n_sample <= 0 samples");
+  const int64_t n = weights.size(-1);
+  check(replacement || num_samples <= n, Code::invalid_argument,
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  GradMode no_grad(false);
+  // The index with the least exponential clock of rate w is drawn with probability w / sum(w); without
+  // replacement the next draw is the next clock, so the drawn one stops counting.
+  Dims sizes(weights.sizes());
+  Tensor rows = unsqueeze(detach(weights), -2);
+  const Dims per_draw = weights.dim() == 2 ? Dims{sizes[0], replacement ? num_samples : 1, n}
+                                           : Dims{replacement ? num_samples : 1, n};
+  const Tensor clock = flambeau::empty(per_draw, weights.dtype(), weights.device());
+  run_random("multinomial", kExponential, clock, next_state("multinomial", g, weights.device()), {1});
+  Tensor score = div(expand(rows, per_draw), clock);
+  if (replacement) return argmax(score, int64_t{-1}, false);
+  score = squeeze(score, Dims{-2});
+  sizes.back() = num_samples;
+  const Tensor drawn = flambeau::empty(sizes, Dtype::i64, weights.device());
+  const Tensor out_of_play = flambeau::empty(Dims{}, score.dtype(), score.device());
+  run_cast(out_of_play, num(-1.0));
+  for (int64_t i = 0; i < num_samples; ++i) {
+    const Tensor best = argmax(score, int64_t{-1}, true);
+    copy_(narrow(drawn, -1, i, 1), best);
+    if (i + 1 < num_samples) run_scatter("multinomial", kIndexSet, score, score.dim() - 1, best, out_of_play);
+  }
+  return drawn;
+}
+
+Tensor dropout(const Tensor& x, double p, bool training) {
+  check(p >= 0 && p <= 1, Code::invalid_argument, "dropout probability has to be between 0 and 1, but got ", p);
+  if (!training || p == 0) return x;
+  check_floating("dropout", x.dtype());
+  return drop(x, next_state("dropout", nullptr, x.device()), p);
+}
+
+}  // namespace flambeau::ops
