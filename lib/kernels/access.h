@@ -1,5 +1,5 @@
-// The bytes of a tensor that a launch touches, as the happens-before checker of sim wants to know them, and the
-// launch itself: at once on the cpu, through the current stream elsewhere.
+// The bytes of a tensor that a launch touches, as the happens-before checker of sim wants to know
+// them, and the launch itself: at once on the cpu, through the current stream elsewhere.
 #pragma once
 #include <initializer_list>
 

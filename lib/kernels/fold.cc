@@ -1,5 +1,5 @@
-// The planner of reductions: splits dimensions into kept and reduced, merges neighbours, chooses rows or columns
-// and how many pieces each output's terms are cut into.
+// The planner of reductions: splits dimensions into kept and reduced, merges neighbours, chooses
+// rows or columns and how many pieces each output's terms are cut into.
 #include "kernels/fold.h"
 
 #include <algorithm>
@@ -59,7 +59,8 @@ Split split(const Tensor& input, uint64_t reduce, bool indexed) {
     const int64_t size = input.sizes()[size_t(d)], stride = input.strides()[size_t(d)] * bytes;
     const bool reduced = reduce >> d & 1;
     (reduced ? s.count : s.outputs) *= size;
-    if (size != 1) (reduced ? s.reduced : s.kept).push_back({size, stride, reduced ? 0 : out_stride});
+    if (size != 1)
+      (reduced ? s.reduced : s.kept).push_back({size, stride, reduced ? 0 : out_stride});
     if (!reduced) out_stride *= size;
   }
   std::reverse(s.kept.begin(), s.kept.end());
@@ -109,7 +110,8 @@ void choose_blocks(FoldArgs& a, int64_t element, bool cpu) {
               (inner_reduced != element || a.count < 8);
   const int64_t width = !a.columns ? 1 : cpu ? kFoldColumns : 32;
   const int64_t units = std::max<int64_t>(1, a.outputs / width);
-  const int64_t least = std::max<int64_t>(64, (cpu ? 16384 : 4096) / width), wanted = cpu ? 64 : 1024;
+  const int64_t least = std::max<int64_t>(64, (cpu ? 16384 : 4096) / width),
+                wanted = cpu ? 64 : 1024;
   a.blocks = std::clamp<int64_t>(std::min(wanted / units, a.count / least), 1, 1024);
   a.block = (a.count + a.blocks - 1) / a.blocks;
   if (a.block) a.blocks = std::max<int64_t>(1, (a.count + a.block - 1) / a.block);
@@ -125,8 +127,9 @@ void copy_back(const Tensor& to, const Tensor& from) {
 
 }  // namespace
 
-void run_fold(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& out, const Tensor& input,
-              DimsView dims, std::initializer_list<double> params, const FoldExtra& extra) {
+void run_fold(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& out,
+              const Tensor& input, DimsView dims, std::initializer_list<double> params,
+              const FoldExtra& extra) {
   const Device device = input.device();
   const KernelFn fn = kernel.find(op, device, dtype);
   const uint64_t reduce = mask_of(dims, input.dim());
@@ -156,14 +159,15 @@ void run_fold(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& o
     a.partial = static_cast<char*>(partial.data());
   }
   std::copy(params.begin(), params.end(), a.params);
-  launch_kernel(op, fn, device, a,
-                {writes(value), writes(index), writes(partial), reads(source), reads(extra.centre)});
+  launch_kernel(
+      op, fn, device, a,
+      {writes(value), writes(index), writes(partial), reads(source), reads(extra.centre)});
   copy_back(out, value);
   copy_back(extra.index, index);
 }
 
-void run_var(const char* op, const Tensor& out, const Tensor& input, DimsView dims, double correction,
-             bool root) {
+void run_var(const char* op, const Tensor& out, const Tensor& input, DimsView dims,
+             double correction, bool root) {
   const Tensor mean = empty(out.sizes(), Dtype::f64, input.device());
   run_fold(op, kMean, input.dtype(), mean, input, dims);
   run_fold(op, kCentredSquares, input.dtype(), out, input, dims, {correction, double(root)},

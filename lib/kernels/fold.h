@@ -1,14 +1,15 @@
 // Reductions over any set of dimensions: the arguments of one launch and the plan that makes them.
 //
 //   run_fold("sum", kSum, x.dtype(), out, x, dims)                    out: x's shape without `dims`
-//   run_fold("argmax", kMaxIndex, x.dtype(), {}, x, dims, {}, {.index = i})   i: int64; `out` may be undefined
-//   run_fold("norm", kNormP, x.dtype(), out, x, dims, {p})            parameters are the monoid's members
-//   run_var("std", out, x, dims, correction, true)                    two passes: mean, then squared distances
+//   run_fold("argmax", kMaxIndex, x.dtype(), {}, x, dims, {}, {.index = i})   i: int64; `out` may
+//       be undefined
+//   run_fold("norm", kNormP, x.dtype(), out, x, dims, {p})            the monoid's members
+//   run_var("std", out, x, dims, correction, true)                    two passes
 //   run_logsumexp("logsumexp", out, x, dims)
 //
-// `out` may have any dtype (a sum of f16 into f32 rounds once), any strides, and reduced dimensions kept with size 1
-// or dropped. f32 accumulates in double, halves in f32, integers in int64. How terms are grouped depends on shapes
-// only, so results do not depend on the number of threads.
+// `out` may have any dtype (a sum of f16 into f32 rounds once), any strides, and reduced dimensions
+// kept with size 1 or dropped. f32 accumulates in double, halves in f32, integers in int64. How
+// terms are grouped depends on shapes only, so results do not depend on the number of threads.
 #pragma once
 #include "kernels/access.h"
 
@@ -39,21 +40,23 @@ struct FoldExtra {
   Tensor centre;  // f64, shaped like out: what a centred monoid measures from
 };
 
-void run_fold(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& out, const Tensor& input,
-              DimsView dims, std::initializer_list<double> params = {}, const FoldExtra& extra = {});
+void run_fold(const char* op, const Kernel& kernel, Dtype dtype, const Tensor& out,
+              const Tensor& input, DimsView dims, std::initializer_list<double> params = {},
+              const FoldExtra& extra = {});
 
-void run_var(const char* op, const Tensor& out, const Tensor& input, DimsView dims, double correction,
-             bool root);
+void run_var(const char* op, const Tensor& out, const Tensor& input, DimsView dims,
+             double correction, bool root);
 void run_logsumexp(const char* op, const Tensor& out, const Tensor& input, DimsView dims);
 
 // Parameters in braces. Sums and products of integers and bool come out as int64 values.
 extern constinit Kernel kSum, kProd;                                // any dtype
-extern constinit Kernel kTruth;                                     // any dtype; {kCountTrue|kAnyTrue|kAllTrue}
-extern constinit Kernel kMax, kMin, kMaxIndex, kMinIndex;           // any dtype; NaN wins; the first of equals
+extern constinit Kernel kTruth;  // any dtype; {kCountTrue|kAnyTrue|kAllTrue}
+// Any dtype; NaN wins; the first of equals.
+extern constinit Kernel kMax, kMin, kMaxIndex, kMinIndex;
 extern constinit Kernel kMean, kNorm1, kNormMax, kNormMin;          // floating; norms are of |x|
 extern constinit Kernel kSumSquares;                                // floating; {1: the root of it}
 extern constinit Kernel kNormP;                                     // floating; {p}
-extern constinit Kernel kCentredSquares, kCentredExp;               // behind run_var and run_logsumexp
+extern constinit Kernel kCentredSquares, kCentredExp;  // behind run_var and run_logsumexp
 inline constexpr double kCountTrue = 0, kAnyTrue = 1, kAllTrue = 2;
 
 }  // namespace flambeau

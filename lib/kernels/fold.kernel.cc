@@ -1,5 +1,5 @@
-// The monoids of the standard reductions. They do arithmetic in the accumulator's type, which is wider than the
-// element's, and round once when the result is stored.
+// The monoids of the standard reductions. They do arithmetic in the accumulator's type, which is
+// wider than the element's, and round once when the result is stored.
 #include "kernels/fold_loop.h"
 #include "kernels/math.h"
 
@@ -100,7 +100,7 @@ template <class T> struct CentredExpOf : AddingTo<T> {
   FLAM_FN Acc finish(Acc a, double top, int64_t) const { return ::log(a) + finite(top); }
 };
 
-// ---- order -----------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------
 
 // The element that every other one of its type replaces.
 template <class V, bool Greatest> FLAM_FN constexpr V weakest() {

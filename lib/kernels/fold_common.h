@@ -1,5 +1,5 @@
-// What the host and the CUDA loops of reductions share: a monoid from its parameters, the address of an output's
-// first term, and the stores, whose dtype is known only at run time.
+// What the host and the CUDA loops of reductions share: a monoid from its parameters, the address
+// of an output's first term, and the stores, whose dtype is known only at run time.
 #pragma once
 #include <cstring>
 
@@ -53,7 +53,8 @@ template <class V> FLAM_FN void store_as(Dtype dtype, char* out, int64_t i, V v)
 
 template <class M>
 FLAM_FN void fold_emit(const M& m, const FoldArgs& a, int64_t out, typename M::Acc acc) {
-  if (a.out) store_as(a.out_dtype, a.out, out, m.finish(acc, a.centre ? a.centre[out] : 0, a.count));
+  if (a.out)
+    store_as(a.out_dtype, a.out, out, m.finish(acc, a.centre ? a.centre[out] : 0, a.count));
   if constexpr (requires { m.position(acc); }) {
     if (a.index) a.index[out] = m.position(acc);
   }

@@ -1,6 +1,6 @@
-// Reductions in CUDA. Rows: one thread block per piece of an output, joined by shuffles. Columns and short rows:
-// 32 outputs side by side, eight threads for each. No atomics: pieces are joined by a second launch in a fixed
-// tree, so results repeat bit by bit.
+// Reductions in CUDA. Rows: one thread block per piece of an output, joined by shuffles. Columns
+// and short rows: 32 outputs side by side, eight threads for each. No atomics: pieces are joined by
+// a second launch in a fixed tree, so results repeat bit by bit.
 #pragma once
 #include "kernels/cuda_launch.h"
 #include "kernels/fold_common.h"
@@ -22,7 +22,8 @@ template <class M>
 __device__ inline typename M::Acc block_join(const M& m, typename M::Acc acc) {
   using Acc = typename M::Acc;
   for (int lanes = 16; lanes; lanes /= 2) acc = m.join(acc, shuffle_xor(acc, lanes));
-  const int warps = int(blockDim.x + 31) / 32, warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32;
+  const int warps = int(blockDim.x + 31) / 32, warp = int(threadIdx.x) / 32,
+            lane = int(threadIdx.x) % 32;
   if (warps == 1) return acc;
   __shared__ __align__(16) char shared[32 * 16];
   Acc* part = reinterpret_cast<Acc*>(shared);
@@ -45,7 +46,8 @@ template <class M, class T> __global__ void fold_rows_kernel(FoldArgs a) {
     Acc acc = m.zero();
 #pragma unroll 4
     for (int64_t i = first + threadIdx.x; i < stop; i += blockDim.x) {
-      acc = m.step(acc, load(reinterpret_cast<const T*>(a.in + at.in + fold_offset(a, i))), centre, i);
+      acc = m.step(acc, load(reinterpret_cast<const T*>(a.in + at.in + fold_offset(a, i))), centre,
+                   i);
     }
     acc = block_join(m, acc);
     if (threadIdx.x == 0) {
@@ -73,7 +75,8 @@ template <class M, class T> __global__ void fold_columns_kernel(FoldArgs a) {
     const double centre = M::centred ? a.centre[at.out] : 0;
     Acc acc = m.zero();
     for (int64_t i = first + threadIdx.y; mine && i < stop; i += blockDim.y) {
-      acc = m.step(acc, load(reinterpret_cast<const T*>(a.in + at.in + fold_offset(a, i))), centre, i);
+      acc = m.step(acc, load(reinterpret_cast<const T*>(a.in + at.in + fold_offset(a, i))), centre,
+                   i);
     }
     __syncthreads();
     part[threadIdx.y * 32 + threadIdx.x] = acc;
@@ -109,7 +112,8 @@ template <class M, class T> void fold_entry(void* stream, const void* p) {
   if (a.columns || a.count <= 16) {
     const int64_t tiles = (a.outputs + 31) / 32;
     const unsigned height = a.count < 8 ? 1 : 8;
-    FLAM_LAUNCH((fold_columns_kernel<M, T>), grid(tiles * a.blocks), dim3(32, height), 0, stream, a);
+    FLAM_LAUNCH((fold_columns_kernel<M, T>), grid(tiles * a.blocks), dim3(32, height), 0, stream,
+                a);
   } else {
     const unsigned threads = a.block <= 64 ? 32 : a.block <= 512 ? 128 : 256;
     FLAM_LAUNCH((fold_rows_kernel<M, T>), grid(a.outputs * a.blocks), dim3(threads), 0, stream, a);

@@ -1,5 +1,6 @@
-// Reductions on the host. Rows keep several accumulators per vector register in flight and join them in a fixed
-// order; columns keep one accumulator per output and walk the terms, so that both read memory in its order.
+// Reductions on the host. Rows keep several accumulators per vector register in flight and join
+// them in a fixed order; columns keep one accumulator per output and walk the terms, so that both
+// read memory in its order.
 #pragma once
 #include "base/thread_pool.h"
 #include "kernels/fold_common.h"
@@ -8,8 +9,10 @@ namespace flambeau::FLAM_TARGET {
 
 inline constexpr int64_t kFoldGrain = 32768;  // terms that are worth a thread
 
-// Runs of the innermost reduced dimension that make up terms [begin, end): f(byte offset, first term, length).
-template <class F> FLAM_FN void each_run(const FoldArgs& a, int64_t begin, int64_t end, const F& f) {
+// Runs of the innermost reduced dimension that make up terms [begin, end): f(byte offset, first
+// term, length).
+template <class F>
+FLAM_FN void each_run(const FoldArgs& a, int64_t begin, int64_t end, const F& f) {
   if (a.reduced == 0) {
     if (begin < end) f(int64_t{0}, begin, end - begin);
     return;
@@ -39,7 +42,8 @@ template <class M, class T> struct RowFold {
       Acc a[kLanes];  // a copy that the compiler can keep in registers
       for (int l = 0; l < kLanes; ++l) a[l] = lane[l];
       for (; i + kLanes <= n; i += kLanes) {
-        for (int l = 0; l < kLanes; ++l) a[l] = m.step(a[l], load(x + i + l), centre, first + i + l);
+        for (int l = 0; l < kLanes; ++l)
+          a[l] = m.step(a[l], load(x + i + l), centre, first + i + l);
       }
       for (int l = 0; l < kLanes; ++l) lane[l] = a[l];
     }
@@ -68,7 +72,8 @@ template <class M, class T> struct RowFold {
 };
 
 template <class M, class T>
-FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin, int64_t end) {
+FLAM_FN typename M::Acc fold_row(const M& m, const FoldArgs& a, FoldPlace at, int64_t begin,
+                                 int64_t end) {
   RowFold<M, T> row(m);
   const double centre = a.centre ? a.centre[at.out] : 0;
   const int64_t stride = a.reduced ? a.reduced_in[a.reduced - 1] : 0;
@@ -89,7 +94,8 @@ template <class M, class T> void fold_rows(const M& m, const FoldArgs& a) {
   const int64_t grain = kFoldGrain / (a.block + 16) + 1;
   parallel_for(a.outputs * a.blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) {
-      const int64_t output = a.blocks == 1 ? u : u / a.blocks, first = (u - output * a.blocks) * a.block;
+      const int64_t output = a.blocks == 1 ? u : u / a.blocks,
+                    first = (u - output * a.blocks) * a.block;
       const int64_t stop = first + a.block < a.count ? first + a.block : a.count;
       const FoldPlace at = fold_place(a, output);
       const Acc acc = fold_row<M, T>(m, a, at, first, stop);
@@ -104,8 +110,8 @@ template <class M, class T> void fold_rows(const M& m, const FoldArgs& a) {
 
 // One tile of neighbouring outputs over terms [begin, end).
 template <class M, class T>
-FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, int64_t begin, int64_t end,
-                       typename M::Acc* __restrict acc) {
+FLAM_FN void fold_tile(const M& m, const FoldArgs& a, FoldPlace at, int width, int64_t begin,
+                       int64_t end, typename M::Acc* __restrict acc) {
   using Acc = typename M::Acc;
   const int64_t step_out = a.kept_out[a.kept - 1];
   double centre[M::centred ? kFoldColumns : 1] = {};

@@ -1,4 +1,5 @@
-// The loops of reductions around a monoid, for the host and for CUDA. A monoid is a template over the element type:
+// The loops of reductions around a monoid, for the host and for CUDA. A monoid is a template over
+// the element type:
 //
 //   template <class T> struct SumOf {
 //     using Acc = ...;                                    at most 16 bytes

@@ -1,4 +1,5 @@
-// Plans of indexed reads and writes: which shape is walked, and how each side and each index moves along it.
+// Plans of indexed reads and writes: which shape is walked, and how each side and each index moves
+// along it.
 #include "kernels/index.h"
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 namespace flambeau {
 
 constinit Kernel kIndexRead{"index"}, kIndexSet{"index_put"}, kIndexAdd{"index_add"};
-constinit Kernel kIndexMul{"scatter_reduce"}, kIndexMax{"scatter_reduce"}, kIndexMin{"scatter_reduce"};
+constinit Kernel kIndexMul{"scatter_reduce"}, kIndexMax{"scatter_reduce"},
+    kIndexMin{"scatter_reduce"};
 constinit Kernel kTruePositions{"nonzero", Dtype::i64};
 
 namespace {
@@ -98,8 +100,8 @@ struct Layout {
 };
 
 Layout layout_of(const char* op, const Tensor& x, const IndexTensors& lists) {
-  check(int64_t(lists.size()) <= x.dim(), Code::index, op, ": ", lists.size(), " indices for a tensor of ",
-        x.dim(), " dimensions");
+  check(int64_t(lists.size()) <= x.dim(), Code::index, op, ": ", lists.size(),
+        " indices for a tensor of ", x.dim(), " dimensions");
   Layout l;
   size_t first = 0, last = 0, listed = 0;
   for (size_t d = 0; d < size_t(x.dim()); ++d) {
@@ -109,7 +111,8 @@ Layout layout_of(const char* op, const Tensor& x, const IndexTensors& lists) {
     }
     check(lists[d].dtype() == Dtype::i64, Code::dtype, op, ": an index must be int64, not ",
           name_of(lists[d].dtype()));
-    l.index_shape = listed ? broadcast_shapes(l.index_shape, lists[d].sizes()) : Dims(lists[d].sizes());
+    l.index_shape =
+        listed ? broadcast_shapes(l.index_shape, lists[d].sizes()) : Dims(lists[d].sizes());
     if (!listed++) first = d;
     last = d;
   }
@@ -158,8 +161,8 @@ void run_index_read(const char* op, const Tensor& out, const Tensor& x, const In
   run_walk(op, kIndexRead, std::move(w), out, x, x);
 }
 
-void run_index_write(const char* op, const Kernel& kernel, const Tensor& self, const IndexTensors& lists,
-                     const Tensor& values) {
+void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
+                     const IndexTensors& lists, const Tensor& values) {
   Dims moved;
   Walk w = walk_of(self, lists, layout_of(op, self, lists), moved);
   check(broadcasts_to(values.sizes(), w.sizes), Code::shape, op, ": values of shape ",
@@ -169,7 +172,8 @@ void run_index_write(const char* op, const Kernel& kernel, const Tensor& self, c
   run_walk(op, kernel, std::move(w), self, values, self);
 }
 
-void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim, const Tensor& index) {
+void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
+                const Tensor& index) {
   if (index.dim() == 0 || x.dim() == 0) {  // one element is a vector of one
     const auto line = [](const Tensor& t) {
       return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset());
@@ -182,8 +186,8 @@ void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
   run_walk(op, kIndexRead, std::move(w), out, x, x);
 }
 
-void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim, const Tensor& index,
-                 const Tensor& src) {
+void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim,
+                 const Tensor& index, const Tensor& src) {
   if (index.dim() == 0 || self.dim() == 0) {
     const auto line = [](const Tensor& t) {
       return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset());
@@ -208,7 +212,8 @@ Tensor true_positions(const char* op, const Tensor& mask) {
   const int64_t blocks = (dense.numel() + kTrueBlock - 1) / kTrueBlock;
   std::vector<int64_t> starts(size_t(blocks) + 1, 0);
   const Tensor counts = empty(Dims{blocks}, Dtype::i64, device);
-  TrueArgs a{dense.numel(), static_cast<const char*>(dense.data()), counts.data_as<int64_t>(), nullptr};
+  TrueArgs a{dense.numel(), static_cast<const char*>(dense.data()), counts.data_as<int64_t>(),
+             nullptr};
   if (blocks) {
     launch_kernel(op, fn, device, a, {reads(dense), writes(counts)});
     copy_bytes(starts.data() + 1, kCpu, a.counts, device, size_t(blocks) * 8, false);

@@ -1,17 +1,22 @@
-// Reads and writes at computed places. One kernel covers them all: it walks a shape, and the place on one side is
-// moved along some dimensions by what index tensors say.
+// Reads and writes at computed places. One kernel covers them all: it walks a shape, and the place
+// on one side is moved along some dimensions by what index tensors say.
 //
 //   run_gather("gather", out, x, dim, index)                              out: shaped like index
-//   run_scatter("scatter_add", kIndexAdd, self, dim, index, src)          src: index's shape or larger, or 0-d
-//   run_index_read("index", out, x, lists)                                out: indexed_shape(x, lists)
-//   run_index_write("index_put", kIndexSet, self, lists, values)          values broadcast to indexed_shape
-//   Tensor at = true_positions("nonzero", mask)                           waits; row-major positions, int64 [n]
+//   run_scatter("scatter_add", kIndexAdd, self, dim, index, src)          src: index's shape or
+//       larger, or 0-d
+//   run_index_read("index", out, x, lists)                                out: indexed_shape(x,
+//       lists)
+//   run_index_write("index_put", kIndexSet, self, lists, values)          values broadcast to
+//       indexed_shape
+//   Tensor at = true_positions("nonzero", mask)                           waits; row-major
+//       positions, int64 [n]
 //
-// lists: one int64 tensor per leading dimension of x, undefined ones mean all of it: index_select(x, 1, i) and
-// index_add are {{}, i}, embedding is {i}, masked_select is {true_positions(mask)} on the flattened x. Indices may
-// count from the end; one that is out of range is an error before anything is written (cpu), or at the next wait
-// (devices, see report.h). Writes to one place happen in order on the cpu; on devices additions to one place are
-// atomic, in any order. Flips, rolls, repeats and cat need no kernel: run_cast between aliases.
+// lists: one int64 tensor per leading dimension of x, undefined ones mean all of it:
+// index_select(x, 1, i) and index_add are {{}, i}, embedding is {i}, masked_select is
+// {true_positions(mask)} on the flattened x. Indices may count from the end; one that is out of
+// range is an error before anything is written (cpu), or at the next wait (devices, see report.h).
+// Writes to one place happen in order on the cpu; on devices additions to one place are atomic, in
+// any order. Flips, rolls, repeats and cat need no kernel: run_cast between aliases.
 #pragma once
 #include "kernels/access.h"
 
@@ -41,11 +46,12 @@ using IndexTensors = SmallVector<Tensor, 4>;
 
 Dims indexed_shape(const char* op, const Tensor& x, const IndexTensors& lists);
 void run_index_read(const char* op, const Tensor& out, const Tensor& x, const IndexTensors& lists);
-void run_index_write(const char* op, const Kernel& kernel, const Tensor& self, const IndexTensors& lists,
-                     const Tensor& values);
-void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim, const Tensor& index);
-void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim, const Tensor& index,
-                 const Tensor& src);
+void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
+                     const IndexTensors& lists, const Tensor& values);
+void run_gather(const char* op, const Tensor& out, const Tensor& x, int64_t dim,
+                const Tensor& index);
+void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64_t dim,
+                 const Tensor& index, const Tensor& src);
 Tensor true_positions(const char* op, const Tensor& mask);
 
 extern constinit Kernel kIndexRead;  // any dtype, as are those that write:

@@ -1,5 +1,6 @@
-// Indexed reads and writes, and the positions of true elements. Writes on the host are split over threads only along
-// dimensions that no index looks at: so no two threads meet, and what is written twice is written in order.
+// Indexed reads and writes, and the positions of true elements. Writes on the host are split over
+// threads only along dimensions that no index looks at: so no two threads meet, and what is written
+// twice is written in order.
 #include "kernels/index.h"
 
 #include "kernels/index_update.h"
@@ -49,14 +50,16 @@ template <class F, class T> __global__ void index_kernel(IndexArgs a) {
     const WalkPlace p = walk_place(a, i);
     const int64_t moved = listed_offset(a, p.list);
     T* dst = reinterpret_cast<T*>(a.dst + p.dst + (kReads<F> ? 0 : moved));
-    update_place(Update<F>{}, dst, *reinterpret_cast<const T*>(a.src + p.src + (kReads<F> ? moved : 0)));
+    update_place(Update<F>{}, dst,
+                 *reinterpret_cast<const T*>(a.src + p.src + (kReads<F> ? moved : 0)));
   }
 }
 
 template <class F, class T> void index_entry(void* stream, const void* p) {
   const IndexArgs& a = *static_cast<const IndexArgs*>(p);
   const int64_t blocks = (a.numel + 255) / 256;
-  FLAM_LAUNCH((index_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0, stream, a);
+  FLAM_LAUNCH((index_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
+              stream, a);
 }
 
 template <class T> __global__ void true_kernel(TrueArgs a) {
@@ -87,14 +90,16 @@ template <class T> __global__ void true_kernel(TrueArgs a) {
 template <class T> void true_entry(void* stream, const void* p) {
   const TrueArgs& a = *static_cast<const TrueArgs*>(p);
   const int64_t blocks = (a.numel + kTrueBlock - 1) / kTrueBlock;
-  FLAM_LAUNCH((true_kernel<T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(128), 0, stream, a);
+  FLAM_LAUNCH((true_kernel<T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(128), 0,
+              stream, a);
 }
 
 #else
 
 template <class F, class T> void index_run(const IndexArgs& a, WalkPlace p, int64_t n) {
   const int last = a.ndim - 1;
-  const int64_t dst_step = a.ndim ? a.dst_stride[last] : 0, src_step = a.ndim ? a.src_stride[last] : 0;
+  const int64_t dst_step = a.ndim ? a.dst_stride[last] : 0,
+                src_step = a.ndim ? a.src_stride[last] : 0;
   bool fixed = true;  // the whole run is moved alike
   for (int l = 0; l < a.lists; ++l) fixed &= !a.ndim || a.list[l].stride[last] == 0;
   char* dst = a.dst + p.dst;
@@ -151,7 +156,8 @@ inline void check_lists(IndexArgs a) {
 template <class F, class T> void index_entry(void*, const void* p) {
   const IndexArgs& a = *static_cast<const IndexArgs*>(p);
   if constexpr (kReads<F>) {
-    return parallel_for(a.numel, 16384, [&](int64_t begin, int64_t end) { index_range<F, T>(a, begin, end); });
+    return parallel_for(a.numel, 16384,
+                        [&](int64_t begin, int64_t end) { index_range<F, T>(a, begin, end); });
   }
   check_lists(a);
   int split = -1;
@@ -194,9 +200,9 @@ template <class T> void true_entry(void*, const void* p) {
 #endif
 
 template <size_t Bytes>
-using Word = std::conditional_t<Bytes == 1, uint8_t,
-                                std::conditional_t<Bytes == 2, uint16_t,
-                                                   std::conditional_t<Bytes == 4, uint32_t, uint64_t>>>;
+using Word = std::conditional_t<
+    Bytes == 1, uint8_t,
+    std::conditional_t<Bytes == 2, uint16_t, std::conditional_t<Bytes == 4, uint32_t, uint64_t>>>;
 
 // Moving elements needs their size only.
 template <class F, class T> constexpr KernelFn index_cell() {
@@ -218,9 +224,11 @@ template <class... T> bool register_true(TypeList<T...>) {
 }
 
 [[maybe_unused]] static const bool registered_index =
-    register_index<ReadPlace>(kIndexRead, AllTypes{}) && register_index<SetPlace>(kIndexSet, AllTypes{}) &&
-    register_index<AddPlace>(kIndexAdd, AllTypes{}) && register_index<MulPlace>(kIndexMul, AllTypes{}) &&
-    register_index<MaxPlace>(kIndexMax, AllTypes{}) && register_index<MinPlace>(kIndexMin, AllTypes{}) &&
-    register_true(AllTypes{});
+    register_index<ReadPlace>(kIndexRead, AllTypes{}) &&
+    register_index<SetPlace>(kIndexSet, AllTypes{}) &&
+    register_index<AddPlace>(kIndexAdd, AllTypes{}) &&
+    register_index<MulPlace>(kIndexMul, AllTypes{}) &&
+    register_index<MaxPlace>(kIndexMax, AllTypes{}) &&
+    register_index<MinPlace>(kIndexMin, AllTypes{}) && register_true(AllTypes{});
 
 }  // namespace flambeau::FLAM_TARGET

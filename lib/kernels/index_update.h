@@ -1,5 +1,6 @@
-// What a write does to the place it finds: replace, add, multiply, keep the greater or the smaller. On devices several
-// threads may meet at one place, so there an update is a compare-and-swap of the word around it.
+// What a write does to the place it finds: replace, add, multiply, keep the greater or the smaller.
+// On devices several threads may meet at one place, so there an update is a compare-and-swap of the
+// word around it.
 #pragma once
 #include <cstring>
 

@@ -1,12 +1,14 @@
-// Elementary functions for functors: the same name for float and double, branch-free, so that loops around them
-// become vector code; NaN, infinities and -0 as C demands.
+// Elementary functions for functors: the same name for float and double, branch-free, so that loops
+// around them become vector code; NaN, infinities and -0 as C demands.
 //
-//   exp exp2 expm1 log log2 log10 log1p pow      sigmoid tanh sinh cosh asinh acosh atanh    erf erfc normal_cdf
+//   exp exp2 expm1 log log2 log10 log1p pow      sigmoid tanh sinh cosh asinh acosh atanh    erf
+//       erfc normal_cdf
 //   sin cos tan asin acos atan atan2             sqrt rsqrt fabs floor ceil trunc rint fmod
 //
-// On the host a float is computed in double and rounded once: half the lanes, but about 0.5 ULP on every
-// instruction set, with or without fused multiply-add. double goes to the C library, device code to CUDA's.
-// Needs -fno-trapping-math -fno-math-errno: with them a comparison is a select, without them a branch.
+// On the host a float is computed in double and rounded once: half the lanes, but about 0.5 ULP on
+// every instruction set, with or without fused multiply-add. double goes to the C library, device
+// code to CUDA's. Needs -fno-trapping-math -fno-math-errno: with them a comparison is a select,
+// without them a branch.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -15,11 +17,12 @@
 
 namespace flambeau::FLAM_TARGET {
 
-// ---- cores in double, for float arguments ----------------------------------------------------------------
+// ---- cores in double, for float arguments -------------------------------------------------------
 
 namespace core {
 
-inline constexpr double kRound = 0x1.8p52;  // added, leaves a double's nearest integer in its low bits
+inline constexpr double kRound =
+    0x1.8p52;  // added, leaves a double's nearest integer in its low bits
 
 FLAM_FN double clamp(double x, double low, double high) {  // NaN stays
   x = x < low ? low : x;
@@ -41,8 +44,9 @@ struct Exponential {
 FLAM_FN Exponential exponential(double x) {
   const double shifted = x * 0x1.71547652b82fep0 + kRound, k = shifted - kRound;
   const double r = x - k * 0x1.62e42fefa39efp-1;
-  const double q = polynomial(r, 0.50000000451800929, 0.166666664011682171, 0.0416663576980877712,
-                              0.00833338181381196362, 0.00139408506294480529, 0.000198502304982910233);
+  const double q =
+      polynomial(r, 0.50000000451800929, 0.166666664011682171, 0.0416663576980877712,
+                 0.00833338181381196362, 0.00139408506294480529, 0.000198502304982910233);
   const uint64_t power = (bits_as<uint64_t>(shifted) << 52) + 0x3ff0000000000000u;
   return {bits_as<double>(power), r + r * r * q};
 }
@@ -64,15 +68,16 @@ struct Logarithm {
 
 FLAM_FN Logarithm logarithm(double x) {
   const uint64_t bits = bits_as<uint64_t>(x);
-  const uint64_t above = bits - 0x3fe6a09e667f3bcdu + 0x4000000000000000u;  // 0 at sqrt(1/2), biased
+  const uint64_t above =
+      bits - 0x3fe6a09e667f3bcdu + 0x4000000000000000u;  // 0 at sqrt(1/2), biased
   const double exponent = bits_as<double>((above >> 52) | 0x4330000000000000u) - (0x1p52 + 1024);
   const uint64_t mantissa = bits - ((above & 0xfff0000000000000u) - 0x4000000000000000u);
   const double f = bits_as<double>(mantissa) - 1;
-  const double q =
-      polynomial(f, -0.499999999937359601, 0.333333334254670395, -0.250000020140991171, 0.199999873619164678,
-                 -0.166664899728655571, 0.142862090821537106, -0.12506625474996435, 0.111057966200049365,
-                 -0.0988040962898173648, 0.0902963483452836324, -0.0931820263575691992,
-                 0.0917669368633437591, -0.0484270045470364857);
+  const double q = polynomial(f, -0.499999999937359601, 0.333333334254670395, -0.250000020140991171,
+                              0.199999873619164678, -0.166664899728655571, 0.142862090821537106,
+                              -0.12506625474996435, 0.111057966200049365, -0.0988040962898173648,
+                              0.0902963483452836324, -0.0931820263575691992, 0.0917669368633437591,
+                              -0.0484270045470364857);
   return {exponent, f + f * f * q};
 }
 
@@ -119,9 +124,10 @@ FLAM_FN double erf(double x) {
   const double a = __builtin_fabs(x), square = x * x;
   const double tail = 1 - erfc_positive(a, square);
   const double s = square > 1 ? 1 : square;
-  const double near = x * polynomial(s, 1.12837916705801087, -0.376126384345433227, 0.112837819724244528,
-                                     -0.0268653999431593248, 0.00522094515415062527, -0.000848282480667531486,
-                                     0.000112569188254168332, -9.64143367418483943e-6);
+  const double near =
+      x * polynomial(s, 1.12837916705801087, -0.376126384345433227, 0.112837819724244528,
+                     -0.0268653999431593248, 0.00522094515415062527, -0.000848282480667531486,
+                     0.000112569188254168332, -9.64143367418483943e-6);
   return a < 1 ? near : __builtin_copysign(tail, x);
 }
 
@@ -137,13 +143,14 @@ FLAM_FN double normal_cdf(double x) {
 
 FLAM_FN double round_even(double x) { return (x + kRound) - kRound; }
 
-// Of floats: a logarithm near 2^-38 leaves enough for y * log2(x) < 150. The sign and the special cases are
-// arithmetic on 0 and 1, because a short-circuit would be a branch.
+// Of floats: a logarithm near 2^-38 leaves enough for y * log2(x) < 150. The sign and the special
+// cases are arithmetic on 0 and 1, because a short-circuit would be a branch.
 FLAM_FN double pow(double x, double y) {
   constexpr double inf = __builtin_inf();
   const double a = __builtin_fabs(x), t = y * log2(a);
   double r = exp(0x1.62e42fefa39efp-1 * clamp(t, -280, 280));
-  const double w = clamp(y, -0x1p25, 0x1p25), half = 0.5 * w;  // floats that large are even integers
+  const double w = clamp(y, -0x1p25, 0x1p25),
+               half = 0.5 * w;  // floats that large are even integers
   const double uneven = round_even(w) - w;                      // not 0: y is no integer
   const double odd = uneven != 0 ? 0 : round_even(half) - half;
   r = t > 200 ? inf : r;
@@ -158,8 +165,8 @@ FLAM_FN double pow(double x, double y) {
   return y == 0 ? 1 : r;
 }
 
-// 2^(8 i) * 2 / pi modulo 4 in pieces of 26, 27 and 53 bits, and 2^(-8 i): products of the first two with a
-// float's 24 bits are exact, so even the largest float is reduced without loss.
+// 2^(8 i) * 2 / pi modulo 4 in pieces of 26, 27 and 53 bits, and 2^(-8 i): products of the first
+// two with a float's 24 bits are exact, so even the largest float is reduced without loss.
 struct TwoOverPi {
   double high, middle, low, scale;
 };
@@ -212,10 +219,12 @@ FLAM_FN Quadrant quadrant(double x) {
 
 FLAM_FN double sine_of(Quadrant q) {
   const double f = q.turn, u = f * f;
-  const double s = f * polynomial(u, 1.57079632679472676, -0.645964097478053669, 0.0796926254819786549,
-                                  -0.00468174652123930566, 0.000160406762706815482, -3.52684486554775854e-6);
-  const double c = polynomial(u, 0.999999999998259987, -1.23370054986518117, 0.253669500888724529,
-                              -0.0208634133293330321, 0.000918963820410565053, -0.0000245957084866463711);
+  const double s =
+      f * polynomial(u, 1.57079632679472676, -0.645964097478053669, 0.0796926254819786549,
+                     -0.00468174652123930566, 0.000160406762706815482, -3.52684486554775854e-6);
+  const double c =
+      polynomial(u, 0.999999999998259987, -1.23370054986518117, 0.253669500888724529,
+                 -0.0208634133293330321, 0.000918963820410565053, -0.0000245957084866463711);
   const double r = q.number & 1 ? c : s;
   return q.number & 2 ? -r : r;
 }
@@ -235,7 +244,7 @@ FLAM_FN double tan(double x) {
 
 }  // namespace core
 
-// ---- what functors call ----------------------------------------------------------------------------------
+// ---- what functors call -------------------------------------------------------------------------
 
 #if defined(__CUDA_ARCH__)
 #define FLAM_FLOAT_MATH(name, device) \

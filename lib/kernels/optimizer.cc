@@ -13,14 +13,16 @@ namespace {
 
 const float* cell_of(const char* op, const Tensor& t) {
   if (!t.defined()) return nullptr;
-  check(t.dtype() == Dtype::f32 && t.numel() == 1, Code::dtype, op, ": a cell is one f32, not ", describe(t));
+  check(t.dtype() == Dtype::f32 && t.numel() == 1, Code::dtype, op, ": a cell is one f32, not ",
+        describe(t));
   return t.data_as<float>();
 }
 
 char* side_by_side(const char* op, const Tensor& t, const Tensor& model) {
   if (!t.defined()) return nullptr;
   check(t.dtype() == model.dtype() && t.device() == model.device() && t.numel() == model.numel(),
-        Code::invalid_argument, op, ": ", describe(t), " does not match the parameter ", describe(model));
+        Code::invalid_argument, op, ": ", describe(t), " does not match the parameter ",
+        describe(model));
   check(t.is_contiguous(), Code::unsupported, op, ": ", describe(t), " is not contiguous");
   return static_cast<char*>(t.data());
 }
@@ -28,14 +30,16 @@ char* side_by_side(const char* op, const Tensor& t, const Tensor& model) {
 // Launches over entries that share a dtype and device; `each` adds the accesses of one.
 class Launches {
  public:
-  Launches(const char* op, const Kernel& kernel, const ListArgs& shared) : op_(op), kernel_(kernel), args_(shared) {}
+  Launches(const char* op, const Kernel& kernel, const ListArgs& shared)
+      : op_(op), kernel_(kernel), args_(shared) {}
 
   void read(const Tensor& cell) { shared_.push_back(reads(cell)); }
   void write(const Tensor& cell) { shared_.push_back(writes(cell)); }
 
   void add(const Tensor& model, ListEntry entry, std::span<const Access> accesses) {
     if (entry.numel == 0) return;
-    const bool alike = model_.defined() && model.dtype() == model_.dtype() && model.device() == model_.device();
+    const bool alike =
+        model_.defined() && model.dtype() == model_.dtype() && model.device() == model_.device();
     if (args_.tensors == kListTensors || !alike) flush();
     model_ = model;
     entry.first_chunk = args_.chunks;
@@ -94,19 +98,24 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
 
 }  // namespace
 
-void run_sgd(const char* op, const ParameterList& list, const SgdOptions& o, const OptimizerCells& cells) {
+void run_sgd(const char* op, const ParameterList& list, const SgdOptions& o,
+             const OptimizerCells& cells) {
   ListArgs a = shared_args(op, cells);
-  const double options[8] = {o.lr, o.momentum, o.dampening, o.weight_decay, double(o.nesterov), double(o.maximize)};
+  const double options[8] = {o.lr,           o.momentum,         o.dampening,
+                             o.weight_decay, double(o.nesterov), double(o.maximize)};
   std::copy(options, options + 8, a.options);
   for (const Parameter& p : list) {
-    check(o.momentum == 0 || p.first.defined(), Code::invalid_argument, op, ": momentum needs its buffer");
+    check(o.momentum == 0 || p.first.defined(), Code::invalid_argument, op,
+          ": momentum needs its buffer");
   }
   run_list(op, kSgd, list, a, cells);
 }
 
-void run_adam(const char* op, const ParameterList& list, const AdamOptions& o, const OptimizerCells& cells) {
+void run_adam(const char* op, const ParameterList& list, const AdamOptions& o,
+              const OptimizerCells& cells) {
   ListArgs a = shared_args(op, cells);
-  const double options[8] = {o.lr,  o.beta1, o.beta2, o.eps, o.weight_decay, double(o.decoupled), double(o.maximize)};
+  const double options[8] = {
+      o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, double(o.decoupled), double(o.maximize)};
   std::copy(options, options + 8, a.options);
   for (const Parameter& p : list) {
     check(p.first.defined() && p.second.defined() && p.step.defined(), Code::invalid_argument, op,

@@ -1,14 +1,19 @@
-// Optimizer steps and gradient scaling over whole lists of tensors, in one launch per 64 of them. The order of
-// operations is that of torch.optim's single-tensor loops; arithmetic is in f32 for half types.
+// Optimizer steps and gradient scaling over whole lists of tensors, in one launch per 64 of them.
+// The order of operations is that of torch.optim's single-tensor loops; arithmetic is in f32 for
+// half types.
 //
-//   ParameterList list: per parameter {param, grad, and the state the rule names}, all dense, of one shape and dtype
-//   run_sgd("SGD", list, {.lr = ..., .momentum = ...}, cells)       momentum buffer in `first`; `fresh` where it is new
-//   run_adam("AdamW", list, {.lr = ..., .decoupled = true}, cells)  exp_avg, exp_avg_sq, max_exp_avg_sq; step: 0-d f32
-//   run_scale("unscale_", tensors, factor, found_inf)               t *= factor; found_inf = 1 where not finite
+//   ParameterList list: per parameter {param, grad, and the state the rule names}, all dense, of
+//       one shape and dtype
+//   run_sgd("SGD", list, {.lr = ..., .momentum = ...}, cells)       momentum buffer in `first`;
+//       `fresh` where it is new
+//   run_adam("AdamW", list, {.lr = ..., .decoupled = true}, cells)  exp_avg, exp_avg_sq,
+//       max_exp_avg_sq; step: 0-d f32
+//   run_scale("unscale_", tensors, factor, found_inf)               t *= factor; found_inf = 1
+//       where not finite
 //
-// `cells` are 0-d f32 tensors on the parameters' device, read at the launch's turn, so that a step needs no
-// synchronisation and can be replayed: a learning rate, the gradients' scale (divided out), and found_inf (not 0: the
-// whole step does nothing, the step count included).
+// `cells` are 0-d f32 tensors on the parameters' device, read at the launch's turn, so that a step
+// needs no synchronisation and can be replayed: a learning rate, the gradients' scale (divided
+// out), and found_inf (not 0: the whole step does nothing, the step count included).
 #pragma once
 #include <vector>
 
@@ -18,7 +23,7 @@ namespace flambeau {
 
 struct Parameter {
   Tensor param, grad, first, second, greatest;  // state: as the rule needs
-  Tensor step;                                  // Adam: 0-d f32, on the parameter's device; advanced by the launch
+  Tensor step;  // Adam: 0-d f32, on the parameter's device; advanced by the launch
   bool fresh = false;                           // SGD: `first` holds nothing yet
 };
 using ParameterList = std::vector<Parameter>;
@@ -43,7 +48,7 @@ void run_adam(const char* op, const ParameterList& list, const AdamOptions& opti
 void run_scale(const char* op, const std::vector<Tensor>& tensors, const Tensor& factor,
                const Tensor& found_inf = {});
 
-// ---- one launch ------------------------------------------------------------------------------------------
+// ---- one launch ---------------------------------------------------------------------------------
 
 inline constexpr int kListTensors = 56;
 inline constexpr int64_t kListChunk = 4096;  // elements that one thread or block takes at once

@@ -1,6 +1,6 @@
-// The update rules, one element at a time, and the loop over a list's chunks. A rule reads its options once per chunk;
-// scalars are formed in double, as Python does, and used in the compute type, as torch's tensors do. update() says
-// whether it met a value that is not finite.
+// The update rules, one element at a time, and the loop over a list's chunks. A rule reads its
+// options once per chunk; scalars are formed in double, as Python does, and used in the compute
+// type, as torch's tensors do. update() says whether it met a value that is not finite.
 #include "kernels/optimizer.h"
 
 #include "kernels/math.h"
@@ -26,9 +26,14 @@ template <class T> struct Sgd {
   bool nesterov, fresh;
 
   FLAM_FN Sgd(const ListArgs& a, const ListEntry& e)
-      : lr(V(a.lr ? double(*a.lr) : a.options[0])), momentum(V(a.options[1])), keep(V(1 - a.options[2])),
-        decay(V(a.options[3])), sign(a.options[5] != 0 ? V(-1) : V(1)),
-        unscale(a.grad_scale ? V(*a.grad_scale) : V(1)), nesterov(a.options[4] != 0), fresh(e.fresh != 0) {}
+      : lr(V(a.lr ? double(*a.lr) : a.options[0])),
+        momentum(V(a.options[1])),
+        keep(V(1 - a.options[2])),
+        decay(V(a.options[3])),
+        sign(a.options[5] != 0 ? V(-1) : V(1)),
+        unscale(a.grad_scale ? V(*a.grad_scale) : V(1)),
+        nesterov(a.options[4] != 0),
+        fresh(e.fresh != 0) {}
 
   FLAM_FN int update(const Values<T>& at, int64_t i) const {
     const V p = load(at.param + i);
@@ -118,7 +123,8 @@ template <template <class> class Rule, class T> __global__ void list_kernel(List
   const int64_t n = e.numel - first < kListChunk ? e.numel - first : kListChunk;
   int bad = 0;
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) bad |= rule.update(at, i);
-  if (bad && a.mark_inf) *static_cast<volatile float*>(a.mark_inf) = 1;  // all that write, write the same
+  if (bad && a.mark_inf)
+    *static_cast<volatile float*>(a.mark_inf) = 1;  // all that write, write the same
 }
 
 template <template <class> class Rule, class T> void list_entry(void* stream, const void* p) {
@@ -153,7 +159,8 @@ template <template <class> class Rule, class T> void list_entry(void*, const voi
       for (int64_t i = 0; i < n; ++i) bad |= rule.update(at, i);
       if (bad && a.mark_inf) {
         const float one = 1;
-        __atomic_store_n(reinterpret_cast<uint32_t*>(a.mark_inf), bits_as<uint32_t>(one), __ATOMIC_RELAXED);
+        __atomic_store_n(reinterpret_cast<uint32_t*>(a.mark_inf), bits_as<uint32_t>(one),
+                         __ATOMIC_RELAXED);
       }
     }
   });

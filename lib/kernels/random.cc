@@ -1,4 +1,5 @@
-// Plans of random and positional kernels, and permutations, which are made on the host so that every device agrees.
+// Plans of random and positional kernels, and permutations, which are made on the host so that
+// every device agrees.
 #include "kernels/random.h"
 
 #include <algorithm>
@@ -78,7 +79,8 @@ Tensor random_permutation(int64_t n, RandomState state) {
 
 void run_arange(const char* op, const Tensor& out, double start, double step, int64_t whole_start,
                 int64_t whole_step) {
-  run_range(op, kArange, out, {}, {0, nullptr, nullptr, {whole_start, whole_step, 0}, {start, step}});
+  run_range(op, kArange, out, {},
+            {0, nullptr, nullptr, {whole_start, whole_step, 0}, {start, step}});
 }
 
 void run_linspace(const char* op, const Tensor& out, double start, double end) {
@@ -89,7 +91,8 @@ void run_eye(const char* op, const Tensor& out) {
   run_range(op, kEye, out, {}, {0, nullptr, nullptr, {out.size(1), 0, 0}, {}});
 }
 
-void run_triangle(const char* op, const Tensor& out, const Tensor& x, int64_t diagonal, bool upper) {
+void run_triangle(const char* op, const Tensor& out, const Tensor& x, int64_t diagonal,
+                  bool upper) {
   check(x.dim() >= 2, Code::shape, op, ": needs at least 2 dimensions, got ", to_string(x.sizes()));
   run_range(op, kTriangle, out, x,
             {0, nullptr, nullptr, {x.size(-1), x.size(-2), diagonal}, {double(upper), 0}});

@@ -1,19 +1,23 @@
-// Random numbers: Philox4x32-10 keyed by a seed, its counter made of an offset and the element's position, so that
-// results do not depend on threads, blocks or the device's schedule. Also kernels whose elements follow from their
-// position alone (ranges, identities, triangles).
+// Random numbers: Philox4x32-10 keyed by a seed, its counter made of an offset and the element's
+// position, so that results do not depend on threads, blocks or the device's schedule. Also kernels
+// whose elements follow from their position alone (ranges, identities, triangles).
 //
 //   run_random("rand", kUniform, out, {seed, offset}, {from, to})              floating; [from, to)
 //   run_random("randn", kNormal, out, state, {mean, std})                      floating
 //   run_random("exponential_", kExponential, out, state, {lambda})             floating
-//   run_random("bernoulli", kBernoulli, out, state, {p})                       any dtype; p: or a tensor, `input`
-//   run_random("randint", kRandint, out, state, {}, {.low = 0, .high = 10})    any dtype; [low, high)
-//   run_random("dropout", kDropout, y, state, {p}, {.input = x})               y = x / (1 - p), or 0 with probability p;
+//   run_random("bernoulli", kBernoulli, out, state, {p})                       any dtype; p: or a
+//       tensor, `input`
+//   run_random("randint", kRandint, out, state, {}, {.low = 0, .high = 10})    any dtype; [low,
+//       high)
+//   run_random("dropout", kDropout, y, state, {p}, {.input = x})               y = x / (1 - p), or
+//       0 with probability p;
 //        again with the same state and dy for x it is its own gradient: no mask is kept
-//   random_permutation(n, state)                                               int64 on the cpu: Fisher and Yates
+//   random_permutation(n, state)                                               int64 on the cpu:
+//       Fisher and Yates
 //   run_arange, run_linspace, run_eye, run_triangle                            see below
 //
-// One launch uses one offset: the caller's generator adds 1 to it per call. multinomial needs no kernel: the greatest
-// of p / exponential is a draw (the k greatest: without replacement).
+// One launch uses one offset: the caller's generator adds 1 to it per call. multinomial needs no
+// kernel: the greatest of p / exponential is a draw (the k greatest: without replacement).
 #pragma once
 #include "kernels/access.h"
 
@@ -46,7 +50,7 @@ Tensor random_permutation(int64_t n, RandomState state);
 
 extern constinit Kernel kUniform, kNormal, kExponential, kBernoulli, kRandint, kDropout;
 
-// ---- elements that follow from their position ------------------------------------------------------------
+// ---- elements that follow from their position ---------------------------------------------------
 
 struct RangeArgs {
   int64_t numel;
@@ -60,7 +64,7 @@ struct RangeArgs {
 void run_arange(const char* op, const Tensor& out, double start, double step, int64_t whole_start,
                 int64_t whole_step);
 void run_linspace(const char* op, const Tensor& out, double start, double end);
-void run_eye(const char* op, const Tensor& out);                                        // out: [n, m]
+void run_eye(const char* op, const Tensor& out);  // out: [n, m]
 void run_triangle(const char* op, const Tensor& out, const Tensor& x, int64_t diagonal, bool upper);
 
 extern constinit Kernel kArange, kLinspace, kEye, kTriangle;

@@ -1,6 +1,7 @@
-// Distributions over Philox words, and elements that follow from their position. Elements come in tiles of 64: counter
-// 16 * tile + k makes elements k, 16 + k, 32 + k and 48 + k of it, so that vectors of counters fill vectors of
-// elements. double takes a second counter, marked by the position's highest bit, for its lower bits.
+// Distributions over Philox words, and elements that follow from their position. Elements come in
+// tiles of 64: counter 16 * tile + k makes elements k, 16 + k, 32 + k and 48 + k of it, so that
+// vectors of counters fill vectors of elements. double takes a second counter, marked by the
+// position's highest bit, for its lower bits.
 #include "kernels/random.h"
 
 #include "kernels/math.h"
@@ -34,7 +35,8 @@ template <class T> struct Uniform {
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
     using V = Compute<T>;
     const V from = V(a.params[0]), width = V(a.params[1]) - from;
-    for (int j = 0; j < 4; ++j) out[j] = narrow<T>(from + width * unit<T>(d.high.word[j], d.low.word[j]));
+    for (int j = 0; j < 4; ++j)
+      out[j] = narrow<T>(from + width * unit<T>(d.high.word[j], d.low.word[j]));
   }
 };
 
@@ -77,7 +79,8 @@ template <class T> struct Randint {
   FLAM_FN void operator()(const RandomArgs& a, const Draw& d, const T*, T* out) const {
     for (int j = 0; j < 4; ++j) {
       const uint64_t wide = uint64_t(d.high.word[j]) << 32 | d.low.word[j];
-      const uint64_t drawn = a.range >> 32 ? wide % a.range : (uint64_t(d.high.word[j]) * a.range) >> 32;
+      const uint64_t drawn =
+          a.range >> 32 ? wide % a.range : (uint64_t(d.high.word[j]) * a.range) >> 32;
       out[j] = narrow<T>(Compute<T>(int64_t(uint64_t(a.low) + drawn)));
     }
   }
@@ -117,7 +120,8 @@ FLAM_FN void draw_four(const RandomArgs& a, RandomState s, int64_t c, T* made) {
 
 template <template <class> class F, class T> __global__ void random_kernel(RandomArgs a) {
   const RandomState s = a.cell ? *a.cell : a.state;
-  const int64_t counters = (a.numel + kTile - 1) / kTile * kAcross, step = int64_t(gridDim.x) * blockDim.x;
+  const int64_t counters = (a.numel + kTile - 1) / kTile * kAcross,
+                step = int64_t(gridDim.x) * blockDim.x;
   for (int64_t c = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; c < counters; c += step) {
     T made[4];
     draw_four<F, T>(a, s, c, made);
@@ -131,7 +135,8 @@ template <template <class> class F, class T> __global__ void random_kernel(Rando
 template <template <class> class F, class T> void random_entry(void* stream, const void* p) {
   const RandomArgs& a = *static_cast<const RandomArgs*>(p);
   const int64_t blocks = ((a.numel + kTile - 1) / kTile * kAcross + 255) / 256;
-  FLAM_LAUNCH((random_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0, stream, a);
+  FLAM_LAUNCH((random_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
+              stream, a);
 }
 
 template <class F, class T> __global__ void range_kernel(RangeArgs a) {
@@ -144,7 +149,8 @@ template <class F, class T> __global__ void range_kernel(RangeArgs a) {
 template <class F, class T> void range_entry(void* stream, const void* p) {
   const RangeArgs& a = *static_cast<const RangeArgs*>(p);
   const int64_t blocks = (a.numel + 255) / 256;
-  FLAM_LAUNCH((range_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0, stream, a);
+  FLAM_LAUNCH((range_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
+              stream, a);
 }
 
 #else
@@ -163,7 +169,8 @@ template <template <class> class F, class T> void random_entry(void*, const void
         for (int j = 0; j < 4; ++j) made[j][k] = four[j];
       }
       const int64_t left = a.numel - tile * kTile;
-      memcpy(static_cast<void*>(out + tile * kTile), made, sizeof(T) * size_t(left < kTile ? left : kTile));
+      memcpy(static_cast<void*>(out + tile * kTile), made,
+             sizeof(T) * size_t(left < kTile ? left : kTile));
     }
   });
 }
@@ -178,7 +185,7 @@ template <class F, class T> void range_entry(void*, const void* p) {
 
 #endif
 
-// ---- elements that follow from their position ------------------------------------------------------------
+// ---- elements that follow from their position ---------------------------------------------------
 
 struct Arange {
   template <class T> FLAM_FN T operator()(const RangeArgs& a, int64_t i) const {
@@ -223,10 +230,13 @@ template <class F, class... T> bool register_range(Kernel& k, TypeList<T...>) {
 }
 
 [[maybe_unused]] static const bool registered_random =
-    register_random<Uniform>(kUniform, FloatTypes{}) && register_random<Normal>(kNormal, FloatTypes{}) &&
+    register_random<Uniform>(kUniform, FloatTypes{}) &&
+    register_random<Normal>(kNormal, FloatTypes{}) &&
     register_random<Exponential>(kExponential, FloatTypes{}) &&
-    register_random<Bernoulli>(kBernoulli, AllTypes{}) && register_random<Randint>(kRandint, AllTypes{}) &&
-    register_random<Dropout>(kDropout, FloatTypes{}) && register_range<Arange>(kArange, AllTypes{}) &&
+    register_random<Bernoulli>(kBernoulli, AllTypes{}) &&
+    register_random<Randint>(kRandint, AllTypes{}) &&
+    register_random<Dropout>(kDropout, FloatTypes{}) &&
+    register_range<Arange>(kArange, AllTypes{}) &&
     register_range<Linspace>(kLinspace, NumberTypes{}) && register_range<Eye>(kEye, AllTypes{}) &&
     register_range<Triangle>(kTriangle, AllTypes{});
 

@@ -1,6 +1,7 @@
-// Indices that are out of range. Host code throws at once. A launch on a device cannot: its kernel puts the first
-// bad index into a word of page-locked memory and goes on with index 0, and whoever waits for the device calls
-// check_reports, which throws the same error. Each launch that may fail carries the device's report.
+// Indices that are out of range. Host code throws at once. A launch on a device cannot: its kernel
+// puts the first bad index into a word of page-locked memory and goes on with index 0, and whoever
+// waits for the device calls check_reports, which throws the same error. Each launch that may fail
+// carries the device's report.
 #pragma once
 #include "kernels/kernel.h"
 

@@ -1,4 +1,5 @@
-// The planner of row kernels: brings every operand into rows that are dense inside and evenly spaced.
+// The planner of row kernels: brings every operand into rows that are dense inside and evenly
+// spaced.
 #include "kernels/row.h"
 
 #include <algorithm>
@@ -60,7 +61,8 @@ void run_row(const char* op, const Kernel& kernel, Dtype dtype, int64_t dim,
   a.rows = a.n ? model.numel() / a.n : 0;
   if (model.dim() && a.n == 0) {
     a.rows = 1;
-    for (int64_t d = 0; d < model.dim(); ++d) a.rows *= d == wrap_dim(dim, model.dim()) ? 1 : model.size(d);
+    for (int64_t d = 0; d < model.dim(); ++d)
+      a.rows *= d == wrap_dim(dim, model.dim()) ? 1 : model.size(d);
   }
   if (a.rows == 0) return;
   a.op = op;

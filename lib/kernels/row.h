@@ -1,21 +1,30 @@
-// Kernels over rows: every output of a row needs the whole row. Any dimension can be the row; the planner moves it
-// last and copies what is not dense there.
+// Kernels over rows: every output of a row needs the whole row. Any dimension can be the row; the
+// planner moves it last and copies what is not dense there.
 //
-//   run_row("softmax", kSoftmax, dtype, dim, {out_row(y), row(x)})                   kLogSoftmax alike
-//   run_row("softmax", kSoftmaxBackward, dtype, dim, {out_row(dx), row(dy), row(y)})  kLogSoftmaxBackward alike
-//   run_row("layer_norm", kLayerNorm, dtype, 1, {out_row(y), out_each(mean), out_each(rstd), row(x), shared(w),
-//           shared(b)}, {eps})                   x as [rows, n]; w, b may be undefined; kRmsNorm: no mean, no b
-//   run_row("layer_norm", kLayerNormBackward, dtype, 1, {out_row(dx), out_row(hat), row(dy), row(x), each(mean),
+//   run_row("softmax", kSoftmax, dtype, dim, {out_row(y), row(x)})                   kLogSoftmax
+//       alike
+//   run_row("softmax", kSoftmaxBackward, dtype, dim, {out_row(dx), row(dy), row(y)})
+//       kLogSoftmaxBackward alike
+//   run_row("layer_norm", kLayerNorm, dtype, 1, {out_row(y), out_each(mean), out_each(rstd),
+//       row(x), shared(w),
+//           shared(b)}, {eps})                   x as [rows, n]; w, b may be undefined; kRmsNorm:
+//               no mean, no b
+//   run_row("layer_norm", kLayerNormBackward, dtype, 1, {out_row(dx), out_row(hat), row(dy),
+//       row(x), each(mean),
 //           each(rstd), shared(w)})
-//        hat (may be undefined; dtype of x) = dy * (x - mean) * rstd: its sum over rows is the weight's gradient
-//   run_row("cross_entropy", kCrossEntropy, dtype, dim, {out_each(loss), out_each(lse), out_each(share), row(x),
+//        hat (may be undefined; dtype of x) = dy * (x - mean) * rstd: its sum over rows is the
+//            weight's gradient
+//   run_row("cross_entropy", kCrossEntropy, dtype, dim, {out_each(loss), out_each(lse),
+//       out_each(share), row(x),
 //           each(target), shared(weight), shared(total)}, {ignore_index, smoothing})
 //        share: what the row counts in a mean (its class's weight, 1 without; 0 where ignored)
-//   run_row("cross_entropy", kCrossEntropyBackward, dtype, dim, {out_row(dx), each(g), row(x), each(target), each(lse),
+//   run_row("cross_entropy", kCrossEntropyBackward, dtype, dim, {out_row(dx), each(g), row(x),
+//       each(target), each(lse),
 //           shared(weight), shared(total)}, same)
 //
-// each(): one value per row, dense, shaped like x without `dim`; in the compute dtype (f32, or f64 for f64), but target
-// is int64. weight has the compute dtype; total is the 0-d f64 sum of weights, wanted only with smoothing and weights.
+// each(): one value per row, dense, shaped like x without `dim`; in the compute dtype (f32, or f64
+// for f64), but target is int64. weight has the compute dtype; total is the 0-d f64 sum of weights,
+// wanted only with smoothing and weights.
 #pragma once
 #include <initializer_list>
 

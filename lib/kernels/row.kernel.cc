@@ -1,5 +1,6 @@
-// Softmax, norms over rows and the fused cross entropy. Exponentials are taken from the row's greatest element down,
-// so they never overflow; distances from the mean are formed before they are squared.
+// Softmax, norms over rows and the fused cross entropy. Exponentials are taken from the row's
+// greatest element down, so they never overflow; distances from the mean are formed before they are
+// squared.
 #include "kernels/math.h"
 #include "kernels/row_loop.h"
 
@@ -54,7 +55,7 @@ template <class T> struct LogSoftmaxBackward {
   }
 };
 
-// ---- norms -----------------------------------------------------------------------------------------------
+// ---- norms --------------------------------------------------------------------------------------
 
 template <class T> struct LayerNorm {
   double eps;
@@ -88,11 +89,14 @@ template <class T> struct LayerNormBackward {
     T *dx = operand<T>(a, 0, row), *scaled = operand<T>(a, 1, row);
     const W mean = *operand<V>(a, 4, row), rstd = *operand<V>(a, 5, row);
     const auto hat = [&](int64_t i) { return (W(load(x + i)) - mean) * rstd; };
-    const auto g = [&](int64_t i) { return w ? W(load(dy + i)) * W(load(w + i)) : W(load(dy + i)); };
+    const auto g = [&](int64_t i) {
+      return w ? W(load(dy + i)) * W(load(w + i)) : W(load(dy + i));
+    };
     const W along = r.sum([&](int64_t i) { return g(i) * hat(i); }) / W(r.n);
     const W shift = r.sum([&](int64_t i) { return g(i); }) / W(r.n);
     if (a.data[1]) r.each([&](int64_t i) { scaled[i] = narrow<T>(V(W(load(dy + i)) * hat(i))); });
-    if (a.data[0]) r.each([&](int64_t i) { dx[i] = narrow<T>(V(rstd * (g(i) - shift - hat(i) * along))); });
+    if (a.data[0])
+      r.each([&](int64_t i) { dx[i] = narrow<T>(V(rstd * (g(i) - shift - hat(i) * along))); });
   }
 };
 
@@ -121,14 +125,16 @@ template <class T> struct RmsNormBackward {
     T *dx = operand<T>(a, 0, row), *scaled = operand<T>(a, 1, row);
     const W rstd = *operand<V>(a, 4, row);
     const auto hat = [&](int64_t i) { return W(load(x + i)) * rstd; };
-    const auto g = [&](int64_t i) { return w ? W(load(dy + i)) * W(load(w + i)) : W(load(dy + i)); };
+    const auto g = [&](int64_t i) {
+      return w ? W(load(dy + i)) * W(load(w + i)) : W(load(dy + i));
+    };
     const W along = r.sum([&](int64_t i) { return g(i) * hat(i); }) / W(r.n);
     if (a.data[1]) r.each([&](int64_t i) { scaled[i] = narrow<T>(V(W(load(dy + i)) * hat(i))); });
     if (a.data[0]) r.each([&](int64_t i) { dx[i] = narrow<T>(V(rstd * (g(i) - hat(i) * along))); });
   }
 };
 
-// ---- cross entropy ---------------------------------------------------------------------------------------
+// ---- cross entropy ------------------------------------------------------------------------------
 
 // loss = (1 - s) w[t] (lse - x[t]) + s / n * sum_c w[c] (lse - x[c])
 template <class T> struct CrossEntropy {
@@ -142,7 +148,8 @@ template <class T> struct CrossEntropy {
     const bool ignore = target == int64_t(ignored);
     const int64_t t = ignore ? 0 : in_range(a.op, a.report, target, target, 1, r.n);
     const V top = r.greatest([&](int64_t i) { return load(x + i); });
-    const W rest = log(r.sum([&](int64_t i) { return exp(V(load(x + i) - top)); })), lse = W(top) + rest;
+    const W rest = log(r.sum([&](int64_t i) { return exp(V(load(x + i) - top)); })),
+            lse = W(top) + rest;
     const W w = weight ? W(weight[t]) : W(1);
     W loss = w * (rest - (W(load(x + t)) - W(top)));
     if (smoothing != 0) {

@@ -1,7 +1,8 @@
 // The loop over rows around a functor that is written once, in terms of what a row can do:
 //
 //   template <class T> struct Softmax {                  members: doubles, from RowArgs::params
-//     template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const {
+//     template <class R> FLAM_KERNEL_FN void operator()(R& r, const RowArgs& a, int64_t row) const
+//         {
 //       const T* x = operand<T>(a, 1, row);
 //       r.each([&](int64_t i) { ... });                  all i of the row, in any order, at once
 //       r.sum([&](int64_t i) { return term; })           in a wider type; everybody gets it
@@ -42,7 +43,8 @@ template <class V> struct JoinGreatest {
 
 template <class V> struct BlockRow {
   int64_t n;
-  using Wide = V;  // elementwise arithmetic; sums of f32 are trees, which are accurate by themselves
+  using Wide =
+      V;  // elementwise arithmetic; sums of f32 are trees, which are accurate by themselves
 
   __device__ bool first() const { return threadIdx.x == 0; }
   template <class F> __device__ void each(const F& f) const {

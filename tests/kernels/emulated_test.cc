@@ -1,5 +1,6 @@
-// The CUDA bodies of the kernels, executed on a simulated device by the emulation of threads, blocks and shuffles,
-// against the host's. Skipped with its reason where this program was built without the emulation.
+// The CUDA bodies of the kernels, executed on a simulated device by the emulation of threads,
+// blocks and shuffles, against the host's. Skipped with its reason where this program was built
+// without the emulation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,12 +46,14 @@ class Emulated : public ::testing::Test {
 void expect_near(const Tensor& got, const Tensor& want, double tolerance) {
   const std::vector<float> g = values_of<float>(got), w = values_of<float>(want);
   ASSERT_EQ(g.size(), w.size());
-  for (size_t i = 0; i < g.size(); ++i) ASSERT_NEAR(g[i], w[i], tolerance * (1 + std::abs(w[i]))) << i;
+  for (size_t i = 0; i < g.size(); ++i)
+    ASSERT_NEAR(g[i], w[i], tolerance * (1 + std::abs(w[i]))) << i;
 }
 
 TEST_F(Emulated, FoldsLikeTheHost) {
   const Tensor x = tensor_of(randoms<float>(3 * 70 * 300, -1, 1), Dims{3, 70, 300}), far = there(x);
-  const Tensor line = tensor_of(randoms<float>(20000, -1, 1), Dims{1, 1, 20000}), far_line = there(line);
+  const Tensor line = tensor_of(randoms<float>(20000, -1, 1), Dims{1, 1, 20000}),
+               far_line = there(line);
   const Dims all[] = {Dims{0}, Dims{1}, Dims{2}, Dims{0, 1, 2}, Dims{0, 2}};
   for (const auto& [near, on] : {std::pair{x, far}, std::pair{line, far_line}}) {
     for (const Dims& dims : all) {
@@ -75,7 +78,8 @@ TEST_F(Emulated, FoldsLikeTheHost) {
 TEST_F(Emulated, RowsLikeTheHost) {
   for (int64_t n : {7, 100, 600}) {
     const Tensor x = tensor_of(randoms<float>(size_t(5 * n), -3, 3), Dims{5, n}), far = there(x);
-    const Tensor want = empty(x.sizes(), Dtype::f32, kCpu), got = empty(x.sizes(), Dtype::f32, kSim);
+    const Tensor want = empty(x.sizes(), Dtype::f32, kCpu),
+                 got = empty(x.sizes(), Dtype::f32, kSim);
     for (const Kernel* k : {&kSoftmax, &kLogSoftmax}) {
       run_row("softmax", *k, Dtype::f32, 1, {out_row(want), row(x)});
       run_row("softmax", *k, Dtype::f32, 1, {out_row(got), row(far)});
@@ -83,9 +87,11 @@ TEST_F(Emulated, RowsLikeTheHost) {
     }
     const Tensor none;
     run_row("layer_norm", kLayerNorm, Dtype::f32, 1,
-            {out_row(want), out_each(none), out_each(none), row(x), shared(none), shared(none)}, {1e-5});
+            {out_row(want), out_each(none), out_each(none), row(x), shared(none), shared(none)},
+            {1e-5});
     run_row("layer_norm", kLayerNorm, Dtype::f32, 1,
-            {out_row(got), out_each(none), out_each(none), row(far), shared(none), shared(none)}, {1e-5});
+            {out_row(got), out_each(none), out_each(none), row(far), shared(none), shared(none)},
+            {1e-5});
     expect_near(back(got), want, 5e-6);
   }
 }
@@ -93,14 +99,16 @@ TEST_F(Emulated, RowsLikeTheHost) {
 TEST_F(Emulated, IndexesAndReportsLikeTheHost) {
   const Tensor x = tensor_of(randoms<float>(40, -1, 1), Dims{8, 5}), far = there(x);
   const Tensor index = tensor_of<int64_t>({3, -1, 3}), far_index = there(index);
-  const Tensor want = empty(Dims{3, 5}, Dtype::f32, kCpu), got = empty(Dims{3, 5}, Dtype::f32, kSim);
+  const Tensor want = empty(Dims{3, 5}, Dtype::f32, kCpu),
+               got = empty(Dims{3, 5}, Dtype::f32, kSim);
   run_index_read("index", want, x, {index});
   run_index_read("index", got, far, {far_index});
   EXPECT_EQ(values_of<float>(back(got)), values_of<float>(want));
   run_index_write("index_add", kIndexAdd, x, {index}, want);
   run_index_write("index_add", kIndexAdd, far, {far_index}, got);
   expect_near(back(far), x, 1e-6);
-  EXPECT_EQ(values_of<int64_t>(back(true_positions("nonzero", far))), values_of<int64_t>(true_positions("nonzero", x)));
+  EXPECT_EQ(values_of<int64_t>(back(true_positions("nonzero", far))),
+            values_of<int64_t>(true_positions("nonzero", x)));
   run_index_read("index", got, far, {there(tensor_of<int64_t>({0, 8, 1}))});
   synchronize(kSim);
   try {
@@ -113,7 +121,8 @@ TEST_F(Emulated, IndexesAndReportsLikeTheHost) {
 }
 
 TEST_F(Emulated, DrawsTheSameNumbers) {
-  const Tensor want = empty(Dims{1000}, Dtype::f32, kCpu), got = empty(Dims{1000}, Dtype::f32, kSim);
+  const Tensor want = empty(Dims{1000}, Dtype::f32, kCpu),
+               got = empty(Dims{1000}, Dtype::f32, kSim);
   run_random("rand", kUniform, want, {5, 6}, {0, 1});
   run_random("rand", kUniform, got, {5, 6}, {0, 1});
   EXPECT_EQ(values_of<float>(back(got)), values_of<float>(want));
@@ -123,11 +132,14 @@ TEST_F(Emulated, StepsLikeTheHost) {
   ParameterList here, far;
   for (unsigned i = 0; i < 3; ++i) {
     Parameter p;
-    p.param = tensor_of(randoms<float>(5000 * i, -1, 1, i)), p.grad = tensor_of(randoms<float>(5000 * i, -1, 1, i + 9));
-    p.first = tensor_of(std::vector<float>(5000 * i, 0.f)), p.second = tensor_of(std::vector<float>(5000 * i, 0.f));
+    p.param = tensor_of(randoms<float>(5000 * i, -1, 1, i)),
+    p.grad = tensor_of(randoms<float>(5000 * i, -1, 1, i + 9));
+    p.first = tensor_of(std::vector<float>(5000 * i, 0.f)),
+    p.second = tensor_of(std::vector<float>(5000 * i, 0.f));
     p.step = tensor_of<float>({0});
     Parameter q;
-    q.param = there(p.param), q.grad = there(p.grad), q.first = there(p.first), q.second = there(p.second);
+    q.param = there(p.param), q.grad = there(p.grad), q.first = there(p.first),
+    q.second = there(p.second);
     q.step = there(p.step);
     here.push_back(p), far.push_back(q);
   }

@@ -60,7 +60,8 @@ TEST(Fold, SumsEveryLayoutWithinHalfAnUlp) {
       std::vector<double> want(size_t(out.numel()), 0.0);
       each_term<float>(x, reduce, [&](int64_t o, int64_t, float v) { want[size_t(o)] += v; });
       const std::vector<float> got = values_of<float>(out);
-      for (size_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], float(want[i])) << reduce << " " << i;
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_EQ(got[i], float(want[i])) << reduce << " " << i;
     }
   }
 }
@@ -70,7 +71,8 @@ TEST(Fold, FindsTheFirstGreatestInEveryLayout) {
     for (unsigned reduce = 1; reduce < 8; ++reduce) {
       const Tensor out = empty(kept_sizes(x, reduce), Dtype::f32, kCpu);
       const Tensor index = empty(kept_sizes(x, reduce), Dtype::i64, kCpu);
-      run_fold("max", kMaxIndex, Dtype::f32, out, x, bits_to_dims(reduce), {}, {.index = index, .centre = {}});
+      run_fold("max", kMaxIndex, Dtype::f32, out, x, bits_to_dims(reduce), {},
+               {.index = index, .centre = {}});
       std::vector<float> want(size_t(out.numel()), -1);
       std::vector<int64_t> at(want.size(), 0);
       each_term<float>(x, reduce, [&](int64_t o, int64_t term, float v) {
@@ -102,7 +104,8 @@ TEST(Fold, VarianceOfLargeMeans) {
 }
 
 TEST(Fold, NanWinsAndIsFound) {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN(),
+              inf = std::numeric_limits<float>::infinity();
   std::vector<float> v(300, 1.f);
   v[170] = nan;
   v[290] = nan;
@@ -151,7 +154,8 @@ TEST(Fold, TruthOfBools) {
 }
 
 TEST(Fold, HalvesAccumulateInFloat) {
-  const Tensor x = tensor_of(std::vector<Half>(4096, Half(0.1f))), out = empty({}, Dtype::f16, kCpu);
+  const Tensor x = tensor_of(std::vector<Half>(4096, Half(0.1f))),
+               out = empty({}, Dtype::f16, kCpu);
   run_fold("sum", kSum, Dtype::f16, out, x, Dims{0});
   EXPECT_EQ(float(*out.data_as<Half>()), float(Half(4096 * float(Half(0.1f)))));
 }
@@ -171,9 +175,9 @@ TEST(Fold, NormsAndLogsumexp) {
   EXPECT_NEAR(norm(kSumSquares, 0), two, 1e-9 * two);
   EXPECT_NEAR(norm(kSumSquares, 1), std::sqrt(two), 1e-9 * two);
   EXPECT_NEAR(norm(kNormP, 3), std::cbrt(three), 1e-9 * three);
-  EXPECT_EQ(float(norm(kNormMax, 0)), std::abs(*std::max_element(v.begin(), v.end(), [](float a, float b) {
-    return std::abs(a) < std::abs(b);
-  })));
+  EXPECT_EQ(float(norm(kNormMax, 0)),
+            std::abs(*std::max_element(
+                v.begin(), v.end(), [](float a, float b) { return std::abs(a) < std::abs(b); })));
   run_logsumexp("logsumexp", out, x, Dims{0});
   EXPECT_NEAR(*out.data_as<double>(), std::log(exps), 1e-6);
 }

@@ -1,4 +1,5 @@
-// Indexed reads and writes against plain loops; indices out of range leave what they would have written alone.
+// Indexed reads and writes against plain loops; indices out of range leave what they would have
+// written alone.
 #include "kernels/index.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +51,8 @@ TEST(Index, SeveralListsBroadcastAndTakeTorchsPlace) {
 }
 
 TEST(Index, GatherAndScatterAreInverse) {
-  const Tensor x = counting(Dims{4, 6}), index = tensor_of<int64_t>({3, 0, 1, 2, 2, 1, 0, 3}, Dims{2, 4});
+  const Tensor x = counting(Dims{4, 6}),
+               index = tensor_of<int64_t>({3, 0, 1, 2, 2, 1, 0, 3}, Dims{2, 4});
   const Tensor out = empty(Dims{2, 4}, Dtype::f32, kCpu);
   run_gather("gather", out, x, 1, index);
   EXPECT_EQ(values_of<float>(out), (std::vector<float>{3, 0, 1, 2, 8, 7, 6, 9}));
@@ -75,7 +77,8 @@ TEST(Index, AddsDuplicatesInOrderForEveryThreadCount) {
   }
   std::vector<float> want(7 * 64, 0);
   for (size_t i = 0; i < at.size(); ++i) {
-    for (size_t c = 0; c < 64; ++c) want[size_t(at[i]) * 64 + c] += source.data_as<float>()[i * 64 + c];
+    for (size_t c = 0; c < 64; ++c)
+      want[size_t(at[i]) * 64 + c] += source.data_as<float>()[i * 64 + c];
   }
   for (const auto& g : got) EXPECT_EQ(g, want);
   set_num_threads(before);
@@ -97,7 +100,8 @@ TEST(Index, ReducesAtPlaces) {
 TEST(Index, OutOfRangeNamesEverythingAndWritesNothing) {
   const Tensor self = counting(Dims{3, 4});
   try {
-    run_index_write("index_put", kIndexSet, self, {Tensor(), tensor_of<int64_t>({0, 4})}, tensor_of<float>({9.f}));
+    run_index_write("index_put", kIndexSet, self, {Tensor(), tensor_of<int64_t>({0, 4})},
+                    tensor_of<float>({9.f}));
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code, Code::index);

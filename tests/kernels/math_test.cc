@@ -1,5 +1,5 @@
-// Elementary functions of float against the C library's double over a sample of all bit patterns, and the values
-// that C demands at infinities, NaN and signed zeros.
+// Elementary functions of float against the C library's double over a sample of all bit patterns,
+// and the values that C demands at infinities, NaN and signed zeros.
 #if !defined(FLAM_TARGET)
 #define FLAM_TARGET tested
 #endif
@@ -60,7 +60,9 @@ TEST(Math, SigmoidsAndErrorFunctions) {
   SWEEP(tanh, 1);
   SWEEP(erf, 1);
   SWEEP(erfc, 1);
-  sweep("sigmoid", 1, [](float x) { return m::sigmoid(x); }, [](double x) { return 1 / (1 + std::exp(-x)); });
+  sweep(
+      "sigmoid", 1, [](float x) { return m::sigmoid(x); },
+      [](double x) { return 1 / (1 + std::exp(-x)); });
   sweep("normal_cdf", 1, [](float x) { return m::normal_cdf(x); },
         [](double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); });
   sweep("rsqrt", 1, [](float x) { return m::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
@@ -73,12 +75,17 @@ TEST(Math, Angles) {
 }
 
 TEST(Math, Powers) {
-  for (float y : {-3.f, -2.5f, -1.f, -0.5f, -1e-3f, 0.f, 1e-3f, 0.3f, 0.5f, 1.f, 2.f, 2.2f, 3.f, 7.f, 100.f,
-                  16777217.f, 1e30f, kInf, -kInf}) {
-    sweep("pow", 1, [&](float x) { return m::pow(x, y); }, [&](double x) { return std::pow(x, double(y)); });
+  for (float y : {-3.f, -2.5f, -1.f, -0.5f, -1e-3f, 0.f, 1e-3f, 0.3f, 0.5f, 1.f, 2.f, 2.2f, 3.f,
+                  7.f, 100.f, 16777217.f, 1e30f, kInf, -kInf}) {
+    sweep(
+        "pow", 1, [&](float x) { return m::pow(x, y); },
+        [&](double x) { return std::pow(x, double(y)); });
   }
-  for (float x : {0.f, -0.f, 1.f, -1.f, kInf, -kInf, 1.0000001f, 0.99999994f, 2.f, -2.f, 0.1f, -0.1f, 3e38f}) {
-    sweep("pow", 1, [&](float y) { return m::pow(x, y); }, [&](double y) { return std::pow(double(x), y); });
+  for (float x : {0.f, -0.f, 1.f, -1.f, kInf, -kInf, 1.0000001f, 0.99999994f, 2.f, -2.f, 0.1f,
+                  -0.1f, 3e38f}) {
+    sweep(
+        "pow", 1, [&](float y) { return m::pow(x, y); },
+        [&](double y) { return std::pow(double(x), y); });
   }
 }
 

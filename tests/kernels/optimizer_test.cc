@@ -1,4 +1,5 @@
-// Optimizer steps against PyTorch's (three steps in float64 of torch.optim with foreach=False), and the cells.
+// Optimizer steps against PyTorch's (three steps in float64 of torch.optim with foreach=False), and
+// the cells.
 #include "kernels/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -42,14 +43,25 @@ template <class Step> void expect_after_three(Parameter p, std::vector<double> w
 }
 
 TEST(Optimizer, SgdIsTorchs) {
-  expect_after_three(three(), {0.497, -1.244, 2.991}, [](const ParameterList& l) { run_sgd("SGD", l, {.lr = 0.1}); });
-  expect_after_three(three(), {0.52005514909375, -1.288889901171875, 3.0528430651875}, [](const ParameterList& l) {
-    run_sgd("SGD", l,
-            {.lr = 0.1, .momentum = 0.9, .dampening = 0.25, .weight_decay = 0.01, .nesterov = false, .maximize = true});
-  });
-  expect_after_three(three(), {0.4741889719805, -1.19636916924625, 2.9105142676530003}, [](const ParameterList& l) {
-    run_sgd("SGD", l, {.lr = 0.1, .momentum = 0.9, .dampening = 0, .weight_decay = 0.01, .nesterov = true});
-  });
+  expect_after_three(three(), {0.497, -1.244, 2.991},
+                     [](const ParameterList& l) { run_sgd("SGD", l, {.lr = 0.1}); });
+  expect_after_three(three(), {0.52005514909375, -1.288889901171875, 3.0528430651875},
+                     [](const ParameterList& l) {
+                       run_sgd("SGD", l,
+                               {.lr = 0.1,
+                                .momentum = 0.9,
+                                .dampening = 0.25,
+                                .weight_decay = 0.01,
+                                .nesterov = false,
+                                .maximize = true});
+                     });
+  expect_after_three(
+      three(), {0.4741889719805, -1.19636916924625, 2.9105142676530003},
+      [](const ParameterList& l) {
+        run_sgd(
+            "SGD", l,
+            {.lr = 0.1, .momentum = 0.9, .dampening = 0, .weight_decay = 0.01, .nesterov = true});
+      });
 }
 
 TEST(Optimizer, AdamIsTorchs) {
@@ -61,15 +73,17 @@ TEST(Optimizer, AdamIsTorchs) {
                      });
   Parameter p = three();
   p.greatest = zeros(3, Dtype::f64);
-  expect_after_three(p, {0.6790572306752988, -1.4290572412244316, 3.17905724474081}, [](const ParameterList& l) {
-    AdamOptions o;
-    o.lr = 0.1, o.maximize = true;
-    run_adam("Adam", l, o);
-  });
+  expect_after_three(p, {0.6790572306752988, -1.4290572412244316, 3.17905724474081},
+                     [](const ParameterList& l) {
+                       AdamOptions o;
+                       o.lr = 0.1, o.maximize = true;
+                       run_adam("Adam", l, o);
+                     });
   expect_after_three(three(), {0.3891801734988864, -1.1169044185844808, 2.8149276669463448},
                      [](const ParameterList& l) {
                        AdamOptions o;
-                       o.lr = 0.1, o.weight_decay = 0.1, o.beta1 = 0.4, o.beta2 = 0.99, o.decoupled = true;
+                       o.lr = 0.1, o.weight_decay = 0.1, o.beta1 = 0.4, o.beta2 = 0.99,
+                       o.decoupled = true;
                        run_adam("AdamW", l, o);
                      });
 }
@@ -83,7 +97,8 @@ TEST(Optimizer, ManyTensorsOfManySizesAndThreads) {
     for (unsigned i = 0; i < 130; ++i) {
       const size_t n = i * i % 97 * (i % 10 ? 1 : 300);
       Parameter p;
-      p.param = tensor_of(randoms<float>(n, -1, 1, i)), p.grad = tensor_of(randoms<float>(n, -1, 1, i + 1));
+      p.param = tensor_of(randoms<float>(n, -1, 1, i)),
+      p.grad = tensor_of(randoms<float>(n, -1, 1, i + 1));
       p.first = zeros(int64_t(n), Dtype::f32), p.second = zeros(int64_t(n), Dtype::f32);
       p.step = zeros(1, Dtype::f32);
       list.push_back(p);
@@ -93,7 +108,8 @@ TEST(Optimizer, ManyTensorsOfManySizesAndThreads) {
     run_adam("Adam", list, o);
     got.emplace_back();
     for (unsigned i = 0; i < list.size(); ++i) {
-      const std::vector<float> now = values_of<float>(list[i].param), was = randoms<float>(now.size(), -1, 1, i);
+      const std::vector<float> now = values_of<float>(list[i].param),
+                               was = randoms<float>(now.size(), -1, 1, i);
       const float* g = list[i].grad.data_as<float>();
       for (size_t j = 0; j < now.size(); ++j) {  // a first step is lr * sign(gradient), but for eps
         ASSERT_NEAR(now[j], was[j] - 0.5f * g[j] / (std::abs(g[j]) + 1e-8f), 1e-6) << i;
@@ -119,12 +135,15 @@ TEST(Optimizer, CellsReplaceOptions) {
   Parameter p = three();
   p.grad.data_as<double>()[1] = 8;
   run_sgd("SGD", {p}, {.lr = 99},
-          {.lr = tensor_of<float>({0.5}), .grad_scale = tensor_of<float>({4}), .found_inf = tensor_of<float>({0})});
+          {.lr = tensor_of<float>({0.5}),
+           .grad_scale = tensor_of<float>({4}),
+           .found_inf = tensor_of<float>({0})});
   EXPECT_EQ(values_of<double>(p.param)[1], -1.25 - 0.5 * 2);
 }
 
 TEST(Optimizer, ScalingFindsWhatIsNotFinite) {
-  const Tensor a = tensor_of(randoms<float>(9000, -1, 1)), b = tensor_of<float>({2, 4}), flag = tensor_of<float>({0});
+  const Tensor a = tensor_of(randoms<float>(9000, -1, 1)), b = tensor_of<float>({2, 4}),
+               flag = tensor_of<float>({0});
   run_scale("unscale_", {a, b}, tensor_of<float>({0.5}), flag);
   EXPECT_EQ(values_of<float>(b), (std::vector<float>{1, 2}));
   EXPECT_EQ(*flag.data_as<float>(), 0);

@@ -1,4 +1,5 @@
-// Philox against its published vectors, moments of the distributions, repeatability, and positional kernels.
+// Philox against its published vectors, moments of the distributions, repeatability, and positional
+// kernels.
 #include "kernels/random.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +65,8 @@ TEST(Random, IntegersCoverTheirRange) {
   std::vector<int> seen(7, 0);
   for (int64_t v : values_of<int64_t>(x)) ++seen.at(size_t(v + 3));
   for (int count : seen) EXPECT_NEAR(count, 10000 / 7, 200);
-  run_random("randint", kRandint, x, {1, 2}, {}, {.input = {}, .low = -(int64_t(1) << 40), .high = int64_t(1) << 40});
+  run_random("randint", kRandint, x, {1, 2}, {},
+             {.input = {}, .low = -(int64_t(1) << 40), .high = int64_t(1) << 40});
   const std::vector<int64_t> wide = values_of<int64_t>(x);
   EXPECT_LT(*std::min_element(wide.begin(), wide.end()), -(int64_t(1) << 39));
   EXPECT_GT(*std::max_element(wide.begin(), wide.end()), int64_t(1) << 39);
@@ -82,7 +84,8 @@ TEST(Random, SameStateSameBitsForAnyThreadsAndSize) {
   set_num_threads(before);
   EXPECT_EQ(got[0], got[1]);
   EXPECT_EQ(got[0], got[2]);
-  const Tensor shorter = empty(Dims{77}, Dtype::f32, kCpu), other = empty(Dims{77}, Dtype::f32, kCpu);
+  const Tensor shorter = empty(Dims{77}, Dtype::f32, kCpu),
+               other = empty(Dims{77}, Dtype::f32, kCpu);
   run_random("randn", kNormal, shorter, {3, 4}, {0, 1});
   EXPECT_TRUE(std::equal(got[0].begin(), got[0].begin() + 77, values_of<float>(shorter).begin()));
   run_random("randn", kNormal, other, {3, 5}, {0, 1});
@@ -91,7 +94,8 @@ TEST(Random, SameStateSameBitsForAnyThreadsAndSize) {
 
 TEST(Random, DropoutIsItsOwnGradient) {
   const Tensor x = tensor_of(randoms<float>(1000, 1, 2)), y = empty(Dims{1000}, Dtype::f32, kCpu);
-  const Tensor ones = tensor_of(std::vector<float>(1000, 1.f)), dx = empty(Dims{1000}, Dtype::f32, kCpu);
+  const Tensor ones = tensor_of(std::vector<float>(1000, 1.f)),
+               dx = empty(Dims{1000}, Dtype::f32, kCpu);
   run_random("dropout", kDropout, y, {1, 1}, {0.25}, {.input = x});
   run_random("dropout", kDropout, dx, {1, 1}, {0.25}, {.input = ones});
   int dropped = 0;
@@ -125,7 +129,8 @@ TEST(Range, FollowsFromPosition) {
   const Tensor across = transposed(empty(Dims{3, 2}, Dtype::f32, kCpu), 0, 1);
   run_eye("eye", across);
   EXPECT_EQ(values_of<float>(across), values_of<float>(eye));
-  const Tensor x = tensor_of<float>({1, 2, 3, 4, 5, 6}, Dims{2, 3}), y = empty(Dims{2, 3}, Dtype::f32, kCpu);
+  const Tensor x = tensor_of<float>({1, 2, 3, 4, 5, 6}, Dims{2, 3}),
+               y = empty(Dims{2, 3}, Dtype::f32, kCpu);
   run_triangle("triu", y, x, 1, true);
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{0, 2, 3, 0, 0, 6}));
   run_triangle("tril", y, x, 0, false);

@@ -1,4 +1,5 @@
-// Row kernels against float64: values, any dimension, strided rows, labels out of range, thread counts.
+// Row kernels against float64: values, any dimension, strided rows, labels out of range, thread
+// counts.
 #include "kernels/row.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,8 @@ TEST(Row, SoftmaxOfAnyDimension) {
     EXPECT_EQ(values_of<float>(y), values_of<float>(z));
     const std::vector<float> v = values_of<float>(x), got = values_of<float>(y);
     const std::vector<double> want = softmax_of({v.begin(), v.begin() + n});
-    for (size_t i = 0; i < size_t(n); ++i) ASSERT_NEAR(got[i] / want[i], 1, 5e-7);  // x - top is rounded
+    for (size_t i = 0; i < size_t(n); ++i)
+      ASSERT_NEAR(got[i] / want[i], 1, 5e-7);  // x - top is rounded
     run_row("log_softmax", kLogSoftmax, Dtype::f32, -1, {out_row(y), row(x)});
     const std::vector<float> logs = values_of<float>(y);
     for (size_t i = 0; i < size_t(n); ++i) ASSERT_NEAR(logs[i], std::log(want[i]), 1e-6);
@@ -53,8 +55,10 @@ TEST(Row, SoftmaxGradientsMatchTheirFormulas) {
 TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
   const int64_t rows = 3, n = 70;
   const Tensor x = tensor_of(randoms<float>(size_t(rows * n), 1000, 1001), {rows, n});
-  const Tensor w = tensor_of(randoms<float>(size_t(n), 0.5, 2, 3)), b = tensor_of(randoms<float>(size_t(n), -1, 1, 4));
-  const Tensor y = empty(Dims{rows, n}, Dtype::f32, kCpu), mean = empty(Dims{rows}, Dtype::f32, kCpu);
+  const Tensor w = tensor_of(randoms<float>(size_t(n), 0.5, 2, 3)),
+               b = tensor_of(randoms<float>(size_t(n), -1, 1, 4));
+  const Tensor y = empty(Dims{rows, n}, Dtype::f32, kCpu),
+               mean = empty(Dims{rows}, Dtype::f32, kCpu);
   const Tensor rstd = empty(Dims{rows}, Dtype::f32, kCpu);
   run_row("layer_norm", kLayerNorm, Dtype::f32, 1,
           {out_row(y), out_each(mean), out_each(rstd), row(x), shared(w), shared(b)}, {1e-5});
@@ -70,7 +74,8 @@ TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
   for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(y.data_as<float>()[i], want[i], 5e-7);
 
   const Tensor dy = tensor_of(randoms<float>(size_t(rows * n), -1, 1, 5), {rows, n});
-  const Tensor dx = empty(Dims{rows, n}, Dtype::f32, kCpu), hat = empty(Dims{rows, n}, Dtype::f32, kCpu);
+  const Tensor dx = empty(Dims{rows, n}, Dtype::f32, kCpu),
+               hat = empty(Dims{rows, n}, Dtype::f32, kCpu);
   run_row("layer_norm", kLayerNormBackward, Dtype::f32, 1,
           {out_row(dx), out_row(hat), row(dy), row(x), each(mean), each(rstd), shared(w)});
   for (size_t i : {0u, 13u, 69u}) {  // central differences of the reference
@@ -79,7 +84,8 @@ TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
     high[i] += h, low[i] -= h;
     reference(high, up), reference(low, down);
     double slope = 0;
-    for (size_t j = 0; j < v.size(); ++j) slope += dy.data_as<float>()[j] * (up[j] - down[j]) / (2 * h);
+    for (size_t j = 0; j < v.size(); ++j)
+      slope += dy.data_as<float>()[j] * (up[j] - down[j]) / (2 * h);
     EXPECT_NEAR(dx.data_as<float>()[i], slope, 2e-3);
     const double unit = (want[i] - pb[i]) / pw[i];
     EXPECT_NEAR(hat.data_as<float>()[i], dy.data_as<float>()[i] * unit, 1e-4);
@@ -89,13 +95,14 @@ TEST(Row, LayerNormOfLargeMeansAndItsGradient) {
 struct Entropy {
   Tensor loss, lse, share;
 };
-Entropy cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight, const Tensor& total,
-                      double smoothing) {
+Entropy cross_entropy(const Tensor& x, const Tensor& target, const Tensor& weight,
+                      const Tensor& total, double smoothing) {
   const Dims rows{target.numel()};
-  Entropy e{empty(rows, Dtype::f32, kCpu), empty(rows, Dtype::f32, kCpu), empty(rows, Dtype::f32, kCpu)};
+  Entropy e{empty(rows, Dtype::f32, kCpu), empty(rows, Dtype::f32, kCpu),
+            empty(rows, Dtype::f32, kCpu)};
   run_row("cross_entropy", kCrossEntropy, Dtype::f32, 1,
-          {out_each(e.loss), out_each(e.lse), out_each(e.share), row(x), each(target), shared(weight),
-           shared(total)},
+          {out_each(e.loss), out_each(e.lse), out_each(e.share), row(x), each(target),
+           shared(weight), shared(total)},
           {-100, smoothing});
   return e;
 }
@@ -122,9 +129,10 @@ TEST(Row, CrossEntropyAndItsGradient) {
     EXPECT_EQ(e.share.data_as<float>()[1], 0);
     EXPECT_EQ(e.share.data_as<float>()[2], pw[0]);
     const Tensor g = tensor_of<float>({1, 1, 1}), dx = empty(Dims{3, n}, Dtype::f32, kCpu);
-    run_row("cross_entropy", kCrossEntropyBackward, Dtype::f32, 1,
-            {out_row(dx), each(g), row(x), each(target), each(e.lse), shared(weight), shared(total)},
-            {-100, smoothing});
+    run_row(
+        "cross_entropy", kCrossEntropyBackward, Dtype::f32, 1,
+        {out_row(dx), each(g), row(x), each(target), each(e.lse), shared(weight), shared(total)},
+        {-100, smoothing});
     for (size_t i = 0; i < size_t(n); ++i) {
       std::vector<float> high(px, px + n), low = high;
       high[i] += 0.01f, low[i] -= 0.01f;
