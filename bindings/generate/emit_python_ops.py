@@ -17,6 +17,7 @@ from .._call import (_NULL, _NUMBERS, _bool, _device, _device_code, _dtype, _leg
 
 _len = len
 _int = int
+_SEQUENCES = tuple, list
 _UNSET = object()
 _RETRY = AttributeError, TypeError, KeyError
 Tensor = None  # set by flambeau._tensor once the class exists
@@ -38,7 +39,7 @@ def spec(params):
     for p in params:
         kind = p.kind + ("?" if p.nullable else "")
         flags = ("v" if p.variadic else "") + ("k" if p.keyword else "") + ("" if p.required else "o")
-        rows.append(f'("{p.name}", "{kind}", {"_E_" + p.enum if p.enum else None}, "{flags}")')
+        rows.append(f'("{p.name}", "{kind}", {"_E_" + p.enum if p.enum else p.absent or None}, "{flags}")')
     return "(" + ", ".join(rows) + ("," if rows else "") + ")"
 
 
@@ -91,10 +92,13 @@ class Emitter:
         variadic = next((p for p in params if p.variadic), None)
         shown = self._relaxed(params)
         text = signature(shown, extra)
-        if variadic:
+        if variadic and variadic.kind != "tensors":
             text += ", **_named"
         self.emit(f"_S{name} = {spec(params)}", "", "", f"def {name}({text}):", docstring(f))
-        if variadic:
+        if variadic and variadic.kind == "tensors":
+            self.emit(f"    if _len({variadic.name}) == 1 and {variadic.name}[0].__class__ in _SEQUENCES:",
+                      f"        {variadic.name} = {variadic.name}[0]")
+        elif variadic:
             self.emit(f'    {variadic.name} = _variadic({variadic.name}, _named, "{variadic.name}", "{public}")')
         for i, p in enumerate(params):
             self._prepare(p, extra)

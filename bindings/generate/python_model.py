@@ -20,6 +20,7 @@ class Param:
     keyword: bool = False
     mutable: bool = False
     handle: str = ""
+    absent: int = 0  # what C gets for a dtype or device that is None
 
     @property
     def required(self):
@@ -97,6 +98,7 @@ class Api:
         if text == "NULL":
             return "None"
         if p.kind == "dtype" or p.kind == "device":
+            p.absent = self.constants.get(text, 0)
             return "None"
         if p.kind == "bool":
             return "True" if text not in ("0", "false") else "False"
@@ -166,9 +168,9 @@ def c_arguments(p):
     if p.kind == "enum":
         return [f"_E_{p.enum}[{n}]" if p.enum else n]
     if p.kind == "dtype":
-        return [f"0 if {n} is None else {n}._code"]
+        return [f"{p.absent} if {n} is None else {n}._code"]
     if p.kind == "device":
-        return [f"0 if {n} is None else _device_code({n})"]
+        return [f"{p.absent} if {n} is None else _device_code({n})"]
     if p.kind == "string":
         return [f"_NULL if {n} is None else {n}.encode()" if p.nullable else f"{n}.encode()"]
     if p.kind in ("pointer", "callback", "options") and p.nullable:

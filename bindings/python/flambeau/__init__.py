@@ -35,7 +35,8 @@ _PACKAGES = {"accelerator", "amp", "as_torch", "autograd", "backends", "cuda", "
              "serialization", "utils", "version"}
 _LAZY = {"save": "serialization", "load": "serialization", "manual_seed": "random", "seed": "random",
          "initial_seed": "random", "get_rng_state": "random", "set_rng_state": "random", "Generator": "random",
-         "default_generator": "random", "from_dlpack": "_dlpack", "autocast": "amp",
+         "default_generator": "random", "randint": "random",
+         "randint_like": "random", "normal": "random", "from_dlpack": "_dlpack", "autocast": "amp",
          "UntypedStorage": "_storage", "TypedStorage": "_storage"}
 
 

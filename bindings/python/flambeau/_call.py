@@ -162,7 +162,7 @@ def _convert(name, position, parameter, kind, enum, value, keep):
     kind = kind.rstrip("?")
     if value is None and (nullable or kind in ("dtype", "device")):
         return [_NULL, 0] if kind in ("ints", "doubles", "tensors", "strings") else \
-            [0] if kind in ("dtype", "device") else [_NULL]
+            [enum or 0] if kind in ("dtype", "device") else [_NULL]
     try:
         if kind == "tensor":
             found = value if hasattr(value, "_h") else _number(value)

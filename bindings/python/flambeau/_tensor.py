@@ -403,6 +403,11 @@ class Tensor:
         self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
         return self
 
+    def random_(self, from_=0, to=None, *, generator=None):
+        """Fills with uniform integers, in place."""
+        from .random import random_
+        return random_(self, from_, to, generator=generator)
+
     def share_memory_(self):
         return self
 

@@ -23,7 +23,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         try:
             return _Keep.of(importlib.import_module(name))
         except ModuleNotFoundError as problem:
-            if problem.name and problem.name.startswith("flambeau"):
+            if problem.name and (name + ".").startswith(problem.name + "."):
                 raise ModuleNotFoundError(f"No module named {spec.name!r} (flambeau has no {name!r})",
                                           name=spec.name) from None
             raise

@@ -1,0 +1,166 @@
+"""DLPack: tensors to and from other libraries over shared memory, versioned structs (1.x) and the older ones.
+
+An exported struct lives in `_exports` until its deleter runs, which the consumer calls from any thread. ctypes
+is imported with this module only, not with the package.
+"""
+
+import ctypes
+
+from ._call import _blocking, _raise, ffi
+from ._factory import from_memory
+from ._tensor import Tensor
+from ._types import DTYPES
+from ._types import device as device_type
+
+_CPU, _CUDA, _PINNED = 1, 2, 3
+_READ_ONLY, _COPIED = 1, 2
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = [("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", _Deleter), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+
+
+_NAMES = {_Managed: b"dltensor", _Versioned: b"dltensor_versioned"}
+_USED = {kind: b"used_" + name for kind, name in _NAMES.items()}  # capsules keep pointers to these bytes
+_python = ctypes.pythonapi
+_python.PyCapsule_New.restype = ctypes.py_object
+_python.PyCapsule_New.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
+_python.PyCapsule_SetName.argtypes = ctypes.py_object, ctypes.c_char_p
+
+_exports = {}
+
+
+def _code_of(dtype):
+    """(type code, bits) of a dtype in DLPack."""
+    name = dtype._name
+    code = 6 if name == "bool" else 4 if name == "bfloat16" else 2 if dtype.is_floating_point else 0 if dtype.is_signed else 1
+    return code, 8 * dtype.itemsize
+
+
+_BY_CODE = {_code_of(d): d for d in DTYPES}
+
+
+# ---- out -----------------------------------------------------------------------------------------------------
+
+
+@_Deleter
+def _delete(address):
+    _exports.pop(address, None)
+
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _capsule_died(capsule):
+    """A capsule that nobody consumed gives its tensor back."""
+    for name in _NAMES.values():
+        if _is_valid(capsule, name):
+            _exports.pop(_pointer(capsule, name), None)
+
+
+def _ready(tensor):
+    """Waits until the memory may be read by others."""
+    if tensor.device.type == "cpu":
+        if _blocking.flam_tensor_host_data(tensor._h, ffi.new("void **")):
+            _raise()
+    else:
+        from ._gen import api
+        api.device_synchronize(tensor.device)
+
+
+def export(tensor, stream=None, max_version=None, dl_device=None, copy=None):
+    """The capsule behind `tensor.__dlpack__()`."""
+    if tensor.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if dl_device is not None and tuple(dl_device) != tuple(tensor.__dlpack_device__()):
+        if dl_device[0] != _CPU or copy is False:
+            raise BufferError(f"cannot export a tensor on {tensor.device} as DLPack device {tuple(dl_device)}")
+        tensor, copy = tensor.cpu(), False
+    if copy:
+        tensor = tensor.clone()
+    _ready(tensor)
+    kind = _Versioned if max_version is not None and max_version[0] >= 1 else _Managed
+    made = kind(deleter=_delete)
+    n = tensor.dim()
+    shape = (ctypes.c_int64 * n)(*tensor.shape)
+    strides = (ctypes.c_int64 * n)(*tensor.stride())
+    t = made.tensor
+    t.data, t.ndim, t.lanes, t.byte_offset = tensor.data_ptr(), n, 1, 0
+    t.device_type, t.device_id = tensor.__dlpack_device__()
+    t.code, t.bits = _code_of(tensor.dtype)
+    t.shape, t.strides = shape, strides
+    if kind is _Versioned:
+        made.major, made.minor, made.flags = 1, 0, _COPIED if copy else 0
+    address = ctypes.addressof(made)
+    _exports[address] = made, shape, strides, tensor
+    return _python.PyCapsule_New(address, _NAMES[kind], ctypes.cast(_capsule_died, ctypes.c_void_p))
+
+
+# ---- in ------------------------------------------------------------------------------------------------------
+
+
+class _Owner:
+    """Calls the producer's deleter when no tensor uses its memory any more."""
+
+    def __init__(self, managed, address):
+        self.managed, self.address = managed, address
+
+    def __del__(self):
+        if self.managed.deleter:
+            self.managed.deleter(self.address)
+
+
+def _capsule_of(ext):
+    try:
+        return ext.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a producer from before versions
+        return ext.__dlpack__()
+
+
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """A tensor over the memory of an object with `__dlpack__`, or of a capsule."""
+    if isinstance(ext_tensor, Tensor):
+        made = ext_tensor.detach()
+        return made.clone() if copy else made
+    capsule = _capsule_of(ext_tensor) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
+    kind = next((k for k, name in _NAMES.items() if _is_valid(id(capsule), name)), None)
+    if kind is None:
+        raise TypeError("from_dlpack(): the argument has no __dlpack__ and is no unused DLPack capsule")
+    address = _pointer(id(capsule), _NAMES[kind])
+    managed = kind.from_address(address)
+    if kind is _Versioned and managed.major > 1:
+        raise BufferError(f"the producer wrote DLPack {managed.major}.{managed.minor}; versions up to 1 are understood")
+    t = managed.tensor
+    dtype = _BY_CODE.get((t.code, t.bits))
+    if dtype is None or t.lanes != 1:
+        raise BufferError(f"DLPack type code {t.code} with {t.bits} bits and {t.lanes} lanes is not supported")
+    place = "cpu" if t.device_type in (_CPU, _PINNED) else device_type("cuda", t.device_id)
+    _python.PyCapsule_SetName(capsule, _USED[kind])
+    shape = tuple(t.shape[:t.ndim])
+    strides = tuple(t.strides[:t.ndim]) if t.strides else _dense(shape)
+    made = from_memory((t.data or 0) + t.byte_offset, shape, strides, dtype, _Owner(managed, address), place)
+    made = made.clone() if copy else made
+    return made if device is None else made.to(device)
+
+
+def _dense(shape):
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))

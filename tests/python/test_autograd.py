@@ -1,0 +1,141 @@
+"""Gradients from Python: backward, modes, hooks, functions of one's own."""
+
+import pytest
+
+
+def test_backward_accumulates(torch, device):
+    w = torch.tensor([1.0, 2.0], device=device, requires_grad=True)
+    (w * w).sum().backward()
+    (w * w).sum().backward()
+    assert w.grad.tolist() == [4, 8]
+    w.grad = None
+    assert w.grad is None
+    w.grad = torch.ones(2, device=device)
+    assert w.grad.tolist() == [1, 1]
+
+
+def test_graph_facts(torch):
+    w = torch.ones(2, requires_grad=True)
+    y = w * 2
+    assert w.is_leaf and not y.is_leaf and y.requires_grad and w.grad_fn is None
+    assert y.grad_fn.name() == "MulBackward0" and repr(y.grad_fn).startswith("<MulBackward0 object at ")
+    assert y.grad_fn.next_functions[0][0].variable.tolist() == [1, 1]
+    assert not y.detach().requires_grad
+
+
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_modes(torch, mode):
+    w = torch.ones(2, requires_grad=True)
+    scope = getattr(torch, mode)
+    with scope():
+        assert not (w * 2).requires_grad
+        with torch.enable_grad():
+            assert torch.is_grad_enabled()
+    assert (w * 2).requires_grad
+
+    @scope()
+    def decorated():
+        return (w * 2).requires_grad
+
+    assert not decorated() and torch.is_grad_enabled()
+
+
+def test_decorator_without_parentheses_and_generators(torch):
+    @torch.no_grad
+    def plain():
+        return torch.is_grad_enabled()
+
+    @torch.no_grad()
+    def generator():
+        yield torch.is_grad_enabled()
+        yield torch.is_grad_enabled()
+
+    assert plain() is False
+    steps = generator()
+    assert next(steps) is False and torch.is_grad_enabled()
+    assert list(steps) == [False]
+
+
+def test_set_grad_enabled(torch):
+    torch.set_grad_enabled(False)
+    assert not torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    with torch.set_grad_enabled(False):
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()
+
+
+def test_hooks(torch):
+    w = torch.ones(2, requires_grad=True)
+    seen = []
+    handle = w.register_hook(lambda g: seen.append(g.tolist()) or g * 10)
+    (w * 3).sum().backward()
+    assert seen == [[3, 3]] and w.grad.tolist() == [30, 30]
+    handle.remove()
+    (w * 3).sum().backward()
+    assert w.grad.tolist() == [33, 33]
+
+
+def test_exception_of_a_hook_is_the_same_object(torch):
+    problem = KeyError("mine")
+
+    def hook(grad):
+        raise problem
+
+    w = torch.ones(2, requires_grad=True)
+    w.register_hook(hook)
+    with pytest.raises(KeyError) as found:
+        (w * 3).sum().backward()
+    assert found.value is problem
+    assert (torch.ones(1) + 1).item() == 2  # nothing is left pending
+
+
+def test_function(torch):
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(x)
+            ctx.factor = factor
+            return x * x * x * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, = ctx.saved_tensors
+            assert ctx.needs_input_grad == (True, False)
+            return grad * 3 * x * x * ctx.factor, None
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = Cube.apply(x, 2.0)
+    assert y.grad_fn.name() == "CubeBackward"
+    first, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert first.tolist() == [6, 24]
+    first.sum().backward()
+    assert x.grad.tolist() == [12, 24]
+
+
+def test_function_with_a_wrong_number_of_gradients(torch):
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    x = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"incorrect number of gradients \(expected 2, got 1\)"):
+        Wrong.apply(x, x).sum().backward()
+
+
+def test_second_backward_and_overwritten_values(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        y.backward()
+    z = x * 1
+    out = (z * z).sum()
+    z.add_(1)
+    with pytest.raises(RuntimeError, match=r'"add_?" wrote to it'):
+        out.backward()

@@ -1,0 +1,154 @@
+"""Modules: attributes, names, state dicts, moves, hooks, text; optimizers and schedules."""
+
+import copy
+
+import pytest
+
+
+@pytest.fixture
+def net(torch):
+    nn = torch.nn
+    return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+
+
+def test_repr(torch, net):
+    assert repr(net) == ("Sequential(\n  (0): Linear(in_features=3, out_features=4, bias=True)\n  (1): ReLU()\n"
+                         "  (2): Linear(in_features=4, out_features=1, bias=True)\n)")
+    assert repr(torch.nn.Dropout(0.2)) == "Dropout(p=0.2, inplace=False)"
+    assert repr(torch.nn.MaxPool2d(2)) == ("MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, "
+                                            "ceil_mode=False)")
+    assert repr(torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU()])) == "ModuleList(\n  (0-1): 2 x ReLU()\n)"
+
+
+def test_names(torch, net):
+    assert [n for n, _ in net.named_parameters()] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert [n for n, _ in net.named_modules()] == ["", "0", "1", "2"]
+    assert net.get_parameter("2.bias") is net[2].bias
+
+
+def test_registration(torch):
+    nn = torch.nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+            self.register_buffer("count", torch.zeros(1))
+            self.register_buffer("scratch", torch.zeros(1), persistent=False)
+            self.scale = nn.Parameter(torch.ones(1))
+
+    net = Net()
+    assert list(net.state_dict()) == ["scale", "count", "layer.weight", "layer.bias"]
+    net.layer = None
+    assert [n for n, _ in net.named_parameters()] == ["scale"]
+    with pytest.raises(TypeError, match="cannot assign 'torch.FloatTensor|cannot assign 'torch"):
+        net.scale = torch.ones(1)
+    del net.scale
+    with pytest.raises(AttributeError, match="'Net' object has no attribute 'scale'"):
+        net.scale
+    with pytest.raises(AttributeError, match="before Module.__init__"):
+        class Late(nn.Module):
+            def __init__(self):
+                self.layer = nn.Linear(1, 1)
+        Late()
+
+
+def test_load_state_dict_reports(torch, net):
+    with pytest.raises(RuntimeError) as found:
+        net.load_state_dict({"0.weight": torch.zeros(2, 2), "x": torch.zeros(1)})
+    text = str(found.value)
+    assert 'Missing key(s) in state_dict: "0.bias", "2.weight", "2.bias". ' in text
+    assert 'Unexpected key(s) in state_dict: "x". ' in text
+    assert "size mismatch for 0.weight: copying a param with shape torch.Size([2, 2])" in text
+    other = copy.deepcopy(net)
+    assert repr(other.load_state_dict(net.state_dict())) == "<All keys matched successfully>"
+
+
+def test_moves_keep_parameters(torch, device, net):
+    before = list(net.parameters())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    net.to(device)
+    assert all(a is b for a, b in zip(before, net.parameters()))
+    assert all(p.device.type == device for p in optimizer.param_groups[0]["params"])
+    net.double()
+    assert net[0].weight.dtype is torch.float64
+
+
+def test_forward_hooks(torch, net):
+    calls = []
+    with net[0].register_forward_pre_hook(lambda m, args: calls.append("pre")):
+        with net[0].register_forward_hook(lambda m, args, out: out * 0):
+            assert net[0](torch.ones(1, 3)).tolist() == [[0, 0, 0, 0]]
+    assert calls == ["pre"]
+    assert any(net[0](torch.ones(1, 3)).tolist()[0])
+
+
+def test_backward_hook(torch, net):
+    seen = {}
+    net[2].register_full_backward_hook(lambda m, gi, go: seen.update(gi=gi[0].shape, go=go[0].shape))
+    net(torch.ones(5, 3)).sum().backward()
+    assert seen == {"gi": (5, 4), "go": (5, 1)}
+
+
+def test_train_and_eval(torch):
+    net = torch.nn.Sequential(torch.nn.Dropout(0.5))
+    assert net.eval()[0].training is False
+    assert net(torch.ones(4)).tolist() == [1, 1, 1, 1]
+    assert net.train()[0].training is True
+
+
+@pytest.mark.parametrize("name, options, expected", [
+    ("SGD", {}, [0.512, 1.024, 1.536]),
+    ("SGD", {"momentum": 0.9}, [0.062, 0.124, 0.186]),
+    ("SGD", {"momentum": 0.9, "nesterov": True}, [-0.10835, -0.2167, -0.32506]),
+    ("Adam", {}, [0.70159, 1.70062, 2.70038]),
+    ("Adam", {"weight_decay": 0.1}, [0.70159, 1.70062, 2.70038]),
+    ("AdamW", {}, [0.69891, 1.69494, 2.69170]),
+])
+def test_three_steps(torch, device, name, options, expected):
+    """The numbers are PyTorch's."""
+    w = torch.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
+    optimizer = getattr(torch.optim, name)([w], lr=0.1, **options)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+    assert w.tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_optimizer_state_round_trip(torch):
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.Adam([w], lr=0.1)
+    (w * w).sum().backward()
+    optimizer.step()
+    saved = optimizer.state_dict()
+    assert list(saved["state"]) == [0] and saved["param_groups"][0]["params"] == [0]
+    again = torch.optim.Adam([w], lr=0.5)
+    again.load_state_dict(saved)
+    assert again.param_groups[0]["lr"] == 0.1
+    assert again.state[w]["exp_avg"].tolist() == optimizer.state[w]["exp_avg"].tolist()
+
+
+def test_optimizer_arguments(torch):
+    with pytest.raises(ValueError, match="empty parameter list"):
+        torch.optim.SGD([], lr=0.1)
+    with pytest.raises(ValueError, match="Invalid learning rate: -1"):
+        torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=-1)
+
+
+@pytest.mark.parametrize("make, expected", [
+    (lambda s, o: s.StepLR(o, 2, 0.5), [1, 1, 0.5, 0.5, 0.25]),
+    (lambda s, o: s.LambdaLR(o, lambda e: 1 / (1 + e)), [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
+    (lambda s, o: s.CosineAnnealingLR(o, 4), [1, 0.85355, 0.5, 0.14645, 0]),
+    (lambda s, o: s.MultiStepLR(o, [1, 3], 0.1), [1, 0.1, 0.1, 0.01, 0.01]),
+    (lambda s, o: s.ExponentialLR(o, 0.5), [1, 0.5, 0.25, 0.125, 0.0625]),
+])
+def test_schedules(torch, make, expected):
+    optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+    schedule = make(torch.optim.lr_scheduler, optimizer)
+    found = []
+    for _ in expected:
+        found.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    assert found == pytest.approx(expected, abs=1e-5)

@@ -1,0 +1,82 @@
+"""The package itself: its import, its run as torch, and how it finds the library."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+PATH = os.path.join(os.path.dirname(__file__), "..", "..", "bindings", "python")
+
+
+def run(*arguments, **environment):
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": PATH, **environment})
+
+
+def test_import_is_quick_and_light():
+    """Best of five fresh processes, bytecode cached; NumPy and json are not pulled in."""
+    subprocess.run([sys.executable, "-m", "compileall", "-q", os.path.join(PATH, "flambeau")], check=True)
+    code = ("import sys, time; t = time.process_time(); import flambeau; print(time.process_time() - t); "
+            "assert 'numpy' not in sys.modules and 'json' not in sys.modules and 'ctypes' not in sys.modules")
+    times = []
+    for _ in range(5):
+        done = run("-c", code)
+        assert done.returncode == 0, done.stderr
+        times.append(float(done.stdout))
+    assert min(times) < 0.1, times
+
+
+def test_as_torch(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent("""
+        import sys
+        import torch
+        import torch.nn as nn
+        import torch.nn.functional as F
+        from torch.utils.data import DataLoader, TensorDataset
+        from torch.optim.lr_scheduler import StepLR
+        assert __name__ == "__main__" and sys.argv[1:] == ["--flag", "3"]
+        import flambeau
+        assert torch is flambeau and nn is flambeau.nn and torch.__name__ == "flambeau"
+        print(torch.ones(2) + 1, torch.float32)
+        try:
+            import torch.nothing
+        except ModuleNotFoundError as problem:
+            print(problem)
+    """))
+    done = run("-m", "flambeau.as_torch", str(script), "--flag", "3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("tensor([2., 2.]) torch.float32\nNo module named 'torch.nothing'")
+
+
+def test_missing_library_is_named(tmp_path):
+    done = run("-c", "import flambeau", FLAMBEAU_LIBRARY=str(tmp_path))
+    assert done.returncode == 1
+    assert f"FLAMBEAU_LIBRARY names '{tmp_path}', where there is no libflambeau.so.0" in done.stderr
+
+
+def test_fast_calls_keep_the_gil(torch):
+    """The fast module's calls must not let another thread run: a counter in Python stands still meanwhile."""
+    import threading
+    import time
+    count, running = [0], True
+
+    def spin():
+        while running:
+            count[0] += 1
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(10)  # only a released GIL lets the other thread in now
+    thread = threading.Thread(target=spin)
+    try:
+        x = torch.ones(1)
+        thread.start()
+        time.sleep(0.01)  # hands the GIL over once, until the thread is asked to give it back
+        start = count[0]
+        for _ in range(100):
+            x + x
+        assert count[0] == start
+    finally:
+        running = False
+        sys.setswitchinterval(before)
+        thread.join()
