@@ -6021,7 +6021,7 @@ def randint(low, high, size, generator=None, dtype=None, device=None, requires_g
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
-    h = _fast.flam_randint(low, high, size, _len(size), _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    h = _fast.flam_randint(low, high, size, _len(size), _NULL if generator is None else generator._h, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
         return _none()
     return _wrap(h)
@@ -6038,7 +6038,7 @@ def randperm(n, generator=None, dtype=None, device=None, requires_grad=False):
     - returns: [n].
     - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
     """
-    h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
         return _none()
     return _wrap(h)

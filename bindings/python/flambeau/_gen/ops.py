@@ -5,6 +5,7 @@ from .._call import (_NULL, _NUMBERS, _bool, _device, _device_code, _dtype, _leg
 
 _len = len
 _int = int
+_SEQUENCES = tuple, list
 _UNSET = object()
 _RETRY = AttributeError, TypeError, KeyError
 Tensor = None  # set by flambeau._tensor once the class exists
@@ -6015,7 +6016,7 @@ def _randn(*size, generator=None, dtype=None, device=None, requires_grad=False, 
 
 _randn.__name__ = _randn.__qualname__ = "randn"
 
-_S_randperm = (("n", "int", None, ""), ("generator", "handle?", None, "ko"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+_S_randperm = (("n", "int", None, ""), ("generator", "handle?", None, "ko"), ("dtype", "dtype", 5, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
 
 
 def _randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
@@ -6030,7 +6031,7 @@ def _randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False
     - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
     """
     try:
-        h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+        h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     except _RETRY:
         h = _slow(_fast.flam_randperm, "randperm", _S_randperm, (n, generator, dtype, device, requires_grad))
     if not h:
