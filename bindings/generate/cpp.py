@@ -79,9 +79,9 @@ def argument(p: Param, counted: bool) -> str:
     if p.kind == "bool":
         return f"{n} != 0"
     if p.kind == "dtype":
-        return f"static_cast<Dtype>({n})"
+        return f"as_dtype({n})"
     if p.kind == "device":
-        return f"Device::from_code({n})"
+        return f"as_device({n})"
     if p.kind == "string":
         return f"as_text({n})"
     if p.kind == "pointer" and p.nullable and p.type.startswith("const ") and pointee(p.type) != "void":

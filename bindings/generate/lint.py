@@ -30,6 +30,9 @@ def function(f: Function, notes: dict[str, str], version: str, enums: dict[str, 
     yield from _result(f, enums, handles)
     yield from _torch(f, notes.get("torch"))
     yield from _forms(f)
+    names = {p.name for p in f.params}
+    if "drop" in names and not names & {"user", "payload"}:
+        yield "`drop` drops a parameter `user` or `payload`, and there is none"
     for i, p in enumerate(f.params):
         for text in _parameter(f, i, p, enums):
             yield f"parameter `{p.name}`: {text}"

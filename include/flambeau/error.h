@@ -57,11 +57,12 @@ FLAM_API FLAM_SINCE(0, 1) void flam_error_restore(FLAM_CONSUMES flam_error *erro
 
 /** Records a failure from inside a callback, which then returns `FLAM_ERROR_CALLBACK`.
  *
- * - `message`: what went wrong, UTF-8.
+ * - `message`: what went wrong, UTF-8; `NULL` says nothing.
  * - `payload`: the host language's own exception object, or `NULL`; given back by `flam_error_payload`.
  * - `drop`: called exactly once with `payload` when the record is cleared or released; may be `NULL`.
  */
-FLAM_API FLAM_SINCE(0, 1) void flam_error_set(const char *message, FLAM_NULLABLE void *payload,
+FLAM_API FLAM_SINCE(0, 1) void flam_error_set(FLAM_NULLABLE const char *message,
+                                              FLAM_NULLABLE void *payload,
                                               FLAM_NULLABLE void (*drop)(void *payload));
 
 /** The payload given to `flam_error_set` for the pending error.
@@ -92,6 +93,9 @@ FLAM_API FLAM_SINCE(0, 1) void flam_error_release(FLAM_NULLABLE flam_error *erro
 
 /** Opens a frame: every handle returned to this thread from here on is released by the matching pop, but
  *  those kept. C code then needs no release per temporary.
+ *
+ * A handle may still be released inside the frame. What other threads are to release, and objects other than
+ * tensors that are to stay, are made outside of frames.
  *
  * - returns: the frame's token.
  */

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "capi/guard.h"
 #include "flambeau/common.h"
 #include "tensor/tensor.h"
 
@@ -20,7 +21,7 @@ inline const flam_tensor* const* handles(TensorsView ts) {
 }
 
 inline Tensor adopt(flam_tensor* owned) {
-  return Tensor(Ref<TensorImpl>::adopt(reinterpret_cast<TensorImpl*>(owned)));
+  return Tensor(Ref<TensorImpl>::adopt(reinterpret_cast<TensorImpl*>(take_over(owned))));
 }
 
 // Owns a callback's `user`.
@@ -71,11 +72,26 @@ template <class V> V sized_copy(const V* given, const char* type) {
 // defined beside the error record.
 [[noreturn]] void throw_callback_error(const char* what, flam_status status);
 
+// While a host function runs, the thread's error record is that function's own; what was pending comes back after.
+class HostCall {
+ public:
+  HostCall() : before_(std::exchange(t_error, nullptr)) {}
+  HostCall(const HostCall&) = delete;
+  ~HostCall() {
+    if (t_error) t_error->release();
+    t_error = before_;
+  }
+
+ private:
+  flam_error* before_;
+};
+
 enum class Result : int8_t { required, optional };
 
 // Runs f(&out), a host function that writes one owned tensor.
 template <class F> Tensor call_back(const char* what, F&& f, Result result = Result::required) {
   flam_tensor* out = nullptr;
+  const HostCall call;
   const flam_status status = f(&out);
   Tensor t = adopt(out);
   if (status != FLAM_OK) throw_callback_error(what, status);

@@ -17,8 +17,9 @@ class CallbackDataset final : public flam_dataset {
   data::Batch fetch(std::span<const int64_t> indices) override {
     flam_tensor_list* list = nullptr;
     void* item = nullptr;
+    const HostCall call;
     const flam_status status = v_.fetch(v_.user, indices.data(), indices.size(), &list, &item);
-    const auto owned = Ref<flam_tensor_list>::adopt(list);
+    const auto owned = Ref<flam_tensor_list>::adopt(take_over(list));
     data::Batch batch;
     const auto drop = v_.drop_item;
     if (item) batch.item = {item, [drop](void* p) { if (drop) drop(p); }};

@@ -49,13 +49,28 @@ flam_error* make_record(Code code, std::string message) {
   return e;
 }
 
+// A payload on its way into a record: where no record can be made it is dropped, not lost.
+struct Payload {
+  Payload(void* p, void (*d)(void*)) : payload(p), drop(d) {}
+  Payload(const Payload&) = delete;
+  ~Payload() {
+    if (drop) drop(payload);
+  }
+  void move_to(flam_error& e) {
+    e.payload = payload;
+    e.drop = std::exchange(drop, nullptr);
+  }
+  void* payload;
+  void (*drop)(void*);
+};
+
 void record(const char* function) {
   try {
     throw;
   } catch (Error& error) {
+    Payload payload(std::exchange(error.payload, nullptr), std::exchange(error.drop_payload, nullptr));
     flam_error* e = make_record(error.code, error.what());
-    e->payload = std::exchange(error.payload, nullptr);
-    e->drop = std::exchange(error.drop_payload, nullptr);
+    payload.move_to(*e);
     keep_first(e);
   } catch (const std::bad_alloc&) {
     keep_first(make_record(Code::out_of_host_memory, cat_text("out of host memory in ", function)));
@@ -83,10 +98,21 @@ flam_status record_exception(const char* function) noexcept {
 flam_status null_operand(const char* function, const char* argument) noexcept {
   if (t_error) return pending_code();
   try {
-    fail(Code::invalid_argument, function, ": ", argument, " is NULL");
+    throw Error(Code::invalid_argument, cat_text(function, ": ", argument, " is NULL"),
+                "no error of an earlier call is pending on this thread, so it was never made, or its error was cleared");
   } catch (...) {
     return record_exception(function);
   }
+}
+
+void unknown_dtype(flam_dtype number) {
+  throw Error(Code::invalid_argument, cat_text("there is no dtype of number ", number), {},
+              cat_text("FLAM_F32 to FLAM_BOOL are 1 to ", kDtypeCount - 1, ", unspecified is FLAM_DTYPE_NONE, 0"));
+}
+
+void unknown_device(flam_device code) {
+  throw Error(Code::invalid_argument, cat_text("there is no device of code ", code), {},
+              "make device codes with flam_device_parse(\"cuda:0\") or flam_device_make");
 }
 
 void throw_callback_error(const char* what, flam_status status) {
@@ -123,16 +149,19 @@ Ref<flam_error> error_take() { return Ref<flam_error>::adopt(std::exchange(t_err
 
 void error_restore(flam_error* error) {
   if (!error) return;
-  if (tracking_handles || t_frame) forget_handle(error);
-  keep_first(error);
+  keep_first(take_over(error));
 }
 
-void error_set(std::string_view message, void* payload, void (*drop)(void*)) {
+void error_set(std::string_view message, void* data, void (*drop)(void*)) {
+  Payload payload(data, drop);
   error_clear();
-  flam_error* e = make_record(Code::callback, std::string(message));
-  e->payload = payload;
-  e->drop = drop;
-  keep_first(e);
+  try {
+    flam_error* e = make_record(Code::callback, std::string(message));
+    payload.move_to(*e);
+    keep_first(e);
+  } catch (...) {
+    record_exception("flam_error_set");
+  }
 }
 
 void* error_payload() { return t_error ? t_error->payload : nullptr; }

@@ -1,9 +1,14 @@
 // Handles that are written down: those of open frames, to be released when the frame pops, and all of them
-// while leaks are tracked. Off, both cost one test per call.
+// while leaks are tracked. Off, both cost one test per call. A frame counts handles, not objects: an object
+// returned twice stands in it twice, and each release strikes out one.
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <typeinfo>
 #include <unordered_map>
 #include <vector>
 
@@ -36,11 +41,15 @@ Ledger& ledger() {
   return *l;
 }
 
+// "tensor f32[2, 3] on cpu", or the type of any other handle.
 std::string kind_of(RefCounted* object) {
   if (auto* impl = dynamic_cast<TensorImpl*>(object)) {
     return "tensor " + describe(Tensor(Ref<TensorImpl>::share(impl)));
   }
-  return "object";
+  const char* mangled = typeid(*object).name();
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
+  return name ? name.get() : mangled;
 }
 
 bool start_tracking() {
@@ -49,24 +58,28 @@ bool start_tracking() {
 }
 [[maybe_unused]] const bool tracked_from_start = start_tracking();
 
+void forget_tracked(RefCounted* object) noexcept {
+  if (!tracking_handles) return;
+  std::lock_guard lock(ledger().mutex);
+  const auto it = ledger().live.find(object);
+  if (it != ledger().live.end() && --it->second.count == 0) ledger().live.erase(it);
+}
+
 bool remove_from_frames(RefCounted* object) noexcept {
   for (Frame* f = t_frame; f; f = f->outer) {
     const auto it = std::find(f->handles.rbegin(), f->handles.rend(), object);
     if (it == f->handles.rend()) continue;
-    *it = f->handles.back();
-    f->handles.pop_back();
+    f->handles.erase(std::next(it).base());
     return true;
   }
   return false;
 }
 
 void close_frame() {
-  Frame* f = t_frame;
-  std::vector<RefCounted*> handles = std::move(f->handles);
-  t_frame = f->outer;
-  delete f;
-  for (auto it = handles.rbegin(); it != handles.rend(); ++it) {
-    if (tracking_handles) forget_handle(*it);
+  const std::unique_ptr<Frame> frame(t_frame);
+  t_frame = frame->outer;
+  for (auto it = frame->handles.rbegin(); it != frame->handles.rend(); ++it) {
+    forget_tracked(*it);
     (*it)->release();
   }
 }
@@ -76,32 +89,36 @@ void close_frame() {
 void note_handle(RefCounted* object, const char* function) {
   if (t_frame) t_frame->handles.push_back(object);
   if (!tracking_handles) return;
-  std::string what = kind_of(object);
-  std::lock_guard lock(ledger().mutex);
-  auto& entry = ledger().live.try_emplace(object, Ledger::Entry{function, 0, std::move(what)}).first->second;
-  ++entry.count;
+  try {
+    std::string what = kind_of(object);
+    std::lock_guard lock(ledger().mutex);
+    ++ledger().live.try_emplace(object, Ledger::Entry{function, 0, std::move(what)}).first->second.count;
+  } catch (...) {
+    if (t_frame) t_frame->handles.pop_back();
+    throw;
+  }
 }
 
 void forget_handle(RefCounted* object) noexcept {
   remove_from_frames(object);
-  if (!tracking_handles) return;
-  std::lock_guard lock(ledger().mutex);
-  const auto it = ledger().live.find(object);
-  if (it != ledger().live.end() && --it->second.count == 0) ledger().live.erase(it);
+  forget_tracked(object);
 }
 
 uint64_t frame_push() {
-  t_frame = new Frame{{}, t_frame};
-  return push_scope(close_frame);
+  auto frame = std::make_unique<Frame>(Frame{{}, t_frame});
+  const uint64_t token = push_scope(close_frame);
+  t_frame = frame.release();
+  return token;
 }
 
 flam_tensor* frame_keep(const Tensor& tensor) {
-  Frame* f = t_frame;
-  const auto it = f ? std::find(f->handles.rbegin(), f->handles.rend(), tensor.impl()) : std::vector<RefCounted*>::reverse_iterator{};
-  if (f && it != f->handles.rend()) {
-    *it = f->handles.back();
-    f->handles.pop_back();
-    if (f->outer) f->outer->handles.push_back(tensor.impl());
+  if (t_frame) {
+    std::vector<RefCounted*>& handles = t_frame->handles;
+    const auto it = std::find(handles.rbegin(), handles.rend(), tensor.impl());
+    if (it != handles.rend()) {
+      if (t_frame->outer) t_frame->outer->handles.push_back(tensor.impl());
+      handles.erase(std::next(it).base());
+    }
   }
   return reinterpret_cast<flam_tensor*>(tensor.impl());
 }

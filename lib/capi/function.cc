@@ -30,6 +30,7 @@ class FunctionNode final : public Node {
       }
     }
     SmallVector<flam_tensor*, 3> out(next.size(), nullptr);
+    const capi::HostCall call;
     const flam_status status =
         table_.backward(table_.user, capi::handles(dy), dy.size(), out.data(), out.size());
     Tensors dx;

@@ -1,6 +1,8 @@
 // What stands between a generated shim and its C++ target: NULL propagation, conversion of arguments, the
 // exception barrier, and the hand-over of results. Nothing here allocates or locks where a call succeeds.
 #pragma once
+#include <atomic>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -27,41 +29,80 @@ flam_status null_operand(const char* function, const char* argument) noexcept;
 
 // ---- handles ---------------------------------------------------------------------------------------------
 
-// Set while handles must be written down: a frame is open on this thread, or leaks are tracked.
+// Handles are written down while a frame is open on this thread, or while leaks are tracked.
 struct Frame;
 inline FLAM_THREAD_LOCAL Frame* t_frame = nullptr;
-inline bool tracking_handles = false;
+inline std::atomic<bool> tracking_handles = false;
+inline bool noting() { return t_frame || tracking_handles.load(std::memory_order_relaxed); }
 
-void note_handle(RefCounted* object, const char* function);
+void note_handle(RefCounted* object, const char* function);  // throws only std::bad_alloc, having noted nothing
 void forget_handle(RefCounted* object) noexcept;
 
+// Gives a result to the program. What cannot be noted is not given: its count dies with the argument.
 inline flam_tensor* give(Tensor t, const char* function) {
-  TensorImpl* impl = t.detach_handle();
-  if ((t_frame || tracking_handles) && impl) [[unlikely]] note_handle(impl, function);
-  return reinterpret_cast<flam_tensor*>(impl);
+  if (t && noting()) [[unlikely]] note_handle(t.impl(), function);
+  return reinterpret_cast<flam_tensor*>(t.detach_handle());
 }
 
 template <class T> T* give(Ref<T> object, const char* function) {
-  T* p = object.detach();
-  if ((t_frame || tracking_handles) && p) [[unlikely]] note_handle(p, function);
-  return p;
+  if (object && noting()) [[unlikely]] note_handle(object.get(), function);
+  return object.detach();
 }
 
 inline flam_tensor_list* give(std::vector<Tensor> list, const char* function) {
   return give(make_list(std::move(list)), function);
 }
 
-template <class T> void release_handle(T* object) noexcept {
-  if (!object) return;
-  RefCounted* counted;
-  if constexpr (std::is_same_v<T, flam_tensor>) {
-    counted = reinterpret_cast<TensorImpl*>(object);
+template <class T> RefCounted* counted(T* handle) {
+  if constexpr (std::is_same_v<std::remove_const_t<T>, flam_tensor>) {
+    return reinterpret_cast<TensorImpl*>(handle);
   } else {
-    counted = object;
+    return handle;
   }
-  if (t_frame || tracking_handles) [[unlikely]] forget_handle(counted);
-  counted->release();
 }
+
+template <class T> void release_handle(T* handle) noexcept {
+  if (!handle) return;
+  if (noting()) [[unlikely]] forget_handle(counted(handle));
+  counted(handle)->release();
+}
+
+template <class T> void retain_handle(T* handle, const char* function) noexcept {
+  if (!handle) return;
+  counted(handle)->retain();
+  if (!noting()) [[likely]] return;
+  try {
+    note_handle(counted(handle), function);
+  } catch (...) {  // without memory to note it, this count is the program's alone
+  }
+}
+
+// Takes over a handle that the program hands in: from here on its count is the library's.
+template <class T> T* take_over(T* handle) noexcept {
+  if (handle && noting()) [[unlikely]] forget_handle(counted(handle));
+  return handle;
+}
+
+// What the program hands in with a way to drop it. Unless the target is reached, which then sees to that, it is
+// dropped here: exactly once, whatever fails.
+class Handed {
+ public:
+  Handed(void (*drop)(void*), void* user) : drop_(drop), user_(user) {}
+  template <class Table> explicit Handed(const Table* t) {
+    if (!t || t->struct_size < offsetof(Table, drop) + sizeof t->drop) return;
+    drop_ = t->drop;
+    user_ = t->user;
+  }
+  Handed(const Handed&) = delete;
+  ~Handed() {
+    if (drop_) drop_(user_);
+  }
+  void over() noexcept { drop_ = nullptr; }
+
+ private:
+  void (*drop_)(void*) = nullptr;
+  void* user_ = nullptr;
+};
 
 // ---- arguments -------------------------------------------------------------------------------------------
 
@@ -79,11 +120,26 @@ inline TensorsView as_tensors(const flam_tensor* const* handles, size_t n) {
 inline TensorsView as_tensors(flam_tensor* const* handles, size_t n) {
   return {reinterpret_cast<const Tensor*>(handles), n};
 }
-inline bool has_null(TensorsView list) {
-  for (const Tensor& t : list) {
-    if (!t) return true;
+// Whether a list or one of its entries is NULL. An empty list may be.
+template <class T> bool has_null(T* const* list, size_t n) {
+  if (!list) return n != 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (!list[i]) return true;
   }
   return false;
+}
+// Numbers of dtypes and devices that this library does not know end here, not in a table.
+[[noreturn]] void unknown_dtype(flam_dtype number);
+[[noreturn]] void unknown_device(flam_device code);
+inline Dtype as_dtype(flam_dtype number) {
+  if (uint32_t(number) >= uint32_t(kDtypeCount)) [[unlikely]] unknown_dtype(number);
+  return static_cast<Dtype>(number);
+}
+inline Device as_device(flam_device code) {
+  const Device d = Device::from_code(code);
+  const bool known = d.type == DeviceType::cpu || d.type == DeviceType::cuda || d.type == DeviceType::sim;
+  if ((!known && code != 0) || d.index < -1) [[unlikely]] unknown_device(code);
+  return d;
 }
 inline std::string_view as_text(const char* s) { return s ? std::string_view(s) : std::string_view(); }
 template <class T> std::optional<T> as_optional(const T* p) {
@@ -101,12 +157,30 @@ T to_c(T v) {
   return v;
 }
 
-inline void put(flam_tensor** out, Tensor t, const char* function) { *out = give(std::move(t), function); }
-template <class T> void put(T** out, Ref<T> object, const char* function) { *out = give(std::move(object), function); }
-inline void put(flam_tensor_list** out, std::vector<Tensor> list, const char* function) {
-  *out = give(std::move(list), function);
+// A result on its way out: held until all of them exist, then written without a chance to fail.
+template <class T> class HeldHandle {
+ public:
+  explicit HeldHandle(T* handle) : handle_(handle) {}
+  HeldHandle(HeldHandle&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)) {}
+  ~HeldHandle() { release_handle(handle_); }
+  void write(T** out) noexcept { *out = std::exchange(handle_, nullptr); }
+
+ private:
+  T* handle_;
+};
+
+template <class T> struct HeldValue {
+  T value;
+  void write(T* out) const noexcept { *out = value; }
+};
+
+template <class R> auto hold(R& result, const char* function) {
+  if constexpr (requires { give(std::move(result), function); }) {
+    return HeldHandle(give(std::move(result), function));
+  } else {
+    return HeldValue{to_c(result)};
+  }
 }
-template <class O, class T> void put(O* out, const T& value, const char*) { *out = to_c(value); }
 
 template <class F> auto guard_handle(const char* function, F&& f) noexcept
     -> decltype(give(f(), function)) {
@@ -126,10 +200,11 @@ flam_status guard_status(const char* function, F&& f, Out*... out) noexcept {
       f();
     } else if constexpr (sizeof...(Out) == 1) {
       auto result = f();
-      (put(out, std::move(result), function), ...);
+      (hold(result, function).write(out), ...);
     } else {
       auto results = f();
-      std::apply([&](auto&... r) { (put(out, std::move(r), function), ...); }, results);
+      auto held = std::apply([&](auto&... r) { return std::tuple{hold(r, function)...}; }, results);
+      std::apply([&](auto&... h) { (h.write(out), ...); }, held);
     }
     return FLAM_OK;
   } catch (...) {

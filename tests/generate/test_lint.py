@@ -133,6 +133,7 @@ BAD = [
     (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_VARIADIC double a);", "FLAM_VARIADIC is for lists"),
     (doc("x", "out_y") + API + f"flam_status flam_f({TENSOR}, FLAM_NULLABLE double *out_y);", "never FLAM_NULLABLE"),
     (DOC + API + f"flam_tensor *flam_f(FLAM_META(\"typo\") {TENSOR});", "`x`: the annotation \"typo\""),
+    (doc("x", "drop") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_NULLABLE void (*drop)(void *));", "`drop` drops"),
     # defaults
     (doc("x") + API + f"flam_tensor *flam_f({TENSOR} FLAM_DEFAULT(NULL));", "not FLAM_NULLABLE"),
     (doc("x") + API + f"flam_tensor *flam_f(FLAM_NULLABLE {TENSOR} FLAM_DEFAULT(3));", "the only default of const flam_tensor *"),

@@ -154,12 +154,12 @@ flam_tensor *flam_tanhshrink(const flam_tensor *input) {
 
 flam_tensor *flam_softmax(const flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_softmax", "input"), nullptr;
-  return guard_handle("flam_softmax", [&] { return flambeau::ops::softmax(as_tensor(input), dim, static_cast<Dtype>(dtype)); });
+  return guard_handle("flam_softmax", [&] { return flambeau::ops::softmax(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 flam_tensor *flam_log_softmax(const flam_tensor *input, int64_t dim, flam_dtype dtype) {
   if (!input) return null_operand("flam_log_softmax", "input"), nullptr;
-  return guard_handle("flam_log_softmax", [&] { return flambeau::ops::log_softmax(as_tensor(input), dim, static_cast<Dtype>(dtype)); });
+  return guard_handle("flam_log_softmax", [&] { return flambeau::ops::log_softmax(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
 }  // extern "C"

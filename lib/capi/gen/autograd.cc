@@ -10,15 +10,21 @@ extern "C" {
 flam_status flam_backward(const flam_tensor *const *tensors, size_t n_tensors, const flam_tensor
     *const *grad_tensors, size_t n_grad_tensors, flam_bool retain_graph, flam_bool create_graph,
     const flam_tensor *const *inputs, size_t n_inputs) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_backward", "an entry of tensors");
+  if (has_null(tensors, n_tensors)) return null_operand("flam_backward", "tensors or an entry of it");
+  if (!grad_tensors && n_grad_tensors) return null_operand("flam_backward", "grad_tensors");
+  if (t_error && has_null(grad_tensors, n_grad_tensors)) return pending_code();
+  if (!inputs && n_inputs) return null_operand("flam_backward", "inputs");
+  if (t_error && has_null(inputs, n_inputs)) return pending_code();
   return guard_status("flam_backward", [&] { return flambeau::capi::backward(as_tensors(tensors, n_tensors), as_tensors(grad_tensors, n_grad_tensors), retain_graph != 0, create_graph != 0, as_tensors(inputs, n_inputs)); });
 }
 
 flam_tensor_list *flam_grad(const flam_tensor *const *outputs, size_t n_outputs, const flam_tensor
     *const *inputs, size_t n_inputs, const flam_tensor *const *grad_outputs, size_t n_grad_outputs,
     flam_bool retain_graph, flam_bool create_graph, flam_bool allow_unused) {
-  if (has_null(as_tensors(outputs, n_outputs))) return null_operand("flam_grad", "an entry of outputs"), nullptr;
-  if (has_null(as_tensors(inputs, n_inputs))) return null_operand("flam_grad", "an entry of inputs"), nullptr;
+  if (has_null(outputs, n_outputs)) return null_operand("flam_grad", "outputs or an entry of it"), nullptr;
+  if (has_null(inputs, n_inputs)) return null_operand("flam_grad", "inputs or an entry of it"), nullptr;
+  if (!grad_outputs && n_grad_outputs) return null_operand("flam_grad", "grad_outputs"), nullptr;
+  if (t_error && has_null(grad_outputs, n_grad_outputs)) return nullptr;
   return guard_handle("flam_grad", [&] { return flambeau::capi::grad(as_tensors(outputs, n_outputs), as_tensors(inputs, n_inputs), as_tensors(grad_outputs, n_grad_outputs), retain_graph != 0, create_graph != 0, allow_unused != 0); });
 }
 
@@ -67,16 +73,28 @@ int64_t flam_tensor_output_nr(const flam_tensor *tensor) {
 }
 
 flam_hook *flam_tensor_register_hook(flam_tensor *tensor, const flam_hook_callback *hook) {
+  Handed handed(hook);
   if (!tensor) return null_operand("flam_tensor_register_hook", "tensor"), nullptr;
   if (!hook) return null_operand("flam_tensor_register_hook", "hook"), nullptr;
-  return guard_handle("flam_tensor_register_hook", [&] { return flambeau::capi::tensor_register_hook(as_tensor(tensor), hook); });
+  return guard_handle("flam_tensor_register_hook", [&] {
+    const auto& a0 = as_tensor(tensor);
+    const auto& a1 = hook;
+    handed.over();
+    return flambeau::capi::tensor_register_hook(a0, a1);
+  });
 }
 
 flam_hook *flam_tensor_register_post_accumulate_grad_hook(flam_tensor *tensor, const
     flam_hook_callback *hook) {
+  Handed handed(hook);
   if (!tensor) return null_operand("flam_tensor_register_post_accumulate_grad_hook", "tensor"), nullptr;
   if (!hook) return null_operand("flam_tensor_register_post_accumulate_grad_hook", "hook"), nullptr;
-  return guard_handle("flam_tensor_register_post_accumulate_grad_hook", [&] { return flambeau::capi::tensor_register_post_accumulate_grad_hook(as_tensor(tensor), hook); });
+  return guard_handle("flam_tensor_register_post_accumulate_grad_hook", [&] {
+    const auto& a0 = as_tensor(tensor);
+    const auto& a1 = hook;
+    handed.over();
+    return flambeau::capi::tensor_register_post_accumulate_grad_hook(a0, a1);
+  });
 }
 
 void flam_hook_remove(flam_hook *hook) {
@@ -131,10 +149,23 @@ flam_tensor_list *flam_function_record(const flam_function *function, const flam
     *inputs, size_t n_inputs, const flam_tensor *const *outputs, size_t n_outputs, const flam_tensor
     *const *dirty, size_t n_dirty, const flam_tensor *const *non_differentiable, size_t
     n_non_differentiable) {
+  Handed handed(function);
   if (!function) return null_operand("flam_function_record", "function"), nullptr;
-  if (has_null(as_tensors(inputs, n_inputs))) return null_operand("flam_function_record", "an entry of inputs"), nullptr;
-  if (has_null(as_tensors(outputs, n_outputs))) return null_operand("flam_function_record", "an entry of outputs"), nullptr;
-  return guard_handle("flam_function_record", [&] { return flambeau::capi::function_record(function, as_tensors(inputs, n_inputs), as_tensors(outputs, n_outputs), as_tensors(dirty, n_dirty), as_tensors(non_differentiable, n_non_differentiable)); });
+  if (has_null(inputs, n_inputs)) return null_operand("flam_function_record", "inputs or an entry of it"), nullptr;
+  if (has_null(outputs, n_outputs)) return null_operand("flam_function_record", "outputs or an entry of it"), nullptr;
+  if (!dirty && n_dirty) return null_operand("flam_function_record", "dirty"), nullptr;
+  if (t_error && has_null(dirty, n_dirty)) return nullptr;
+  if (!non_differentiable && n_non_differentiable) return null_operand("flam_function_record", "non_differentiable"), nullptr;
+  if (t_error && has_null(non_differentiable, n_non_differentiable)) return nullptr;
+  return guard_handle("flam_function_record", [&] {
+    const auto& a0 = function;
+    const auto& a1 = as_tensors(inputs, n_inputs);
+    const auto& a2 = as_tensors(outputs, n_outputs);
+    const auto& a3 = as_tensors(dirty, n_dirty);
+    const auto& a4 = as_tensors(non_differentiable, n_non_differentiable);
+    handed.over();
+    return flambeau::capi::function_record(a0, a1, a2, a3, a4);
+  });
 }
 
 flam_bool flam_function_wanted(size_t index) {

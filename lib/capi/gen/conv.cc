@@ -12,7 +12,10 @@ flam_tensor *flam_conv1d(const flam_tensor *input, const flam_tensor *weight, co
     int64_t *dilation, size_t n_dilation, int64_t groups) {
   if (!input) return null_operand("flam_conv1d", "input"), nullptr;
   if (!weight) return null_operand("flam_conv1d", "weight"), nullptr;
-  if (!bias && t_error) return nullptr;
+  if (t_error && !bias) return nullptr;
+  if (!stride && n_stride) return null_operand("flam_conv1d", "stride"), nullptr;
+  if (!padding && n_padding) return null_operand("flam_conv1d", "padding"), nullptr;
+  if (!dilation && n_dilation) return null_operand("flam_conv1d", "dilation"), nullptr;
   return guard_handle("flam_conv1d", [&] { return flambeau::ops::conv1d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
 }
 
@@ -21,7 +24,10 @@ flam_tensor *flam_conv2d(const flam_tensor *input, const flam_tensor *weight, co
     int64_t *dilation, size_t n_dilation, int64_t groups) {
   if (!input) return null_operand("flam_conv2d", "input"), nullptr;
   if (!weight) return null_operand("flam_conv2d", "weight"), nullptr;
-  if (!bias && t_error) return nullptr;
+  if (t_error && !bias) return nullptr;
+  if (!stride && n_stride) return null_operand("flam_conv2d", "stride"), nullptr;
+  if (!padding && n_padding) return null_operand("flam_conv2d", "padding"), nullptr;
+  if (!dilation && n_dilation) return null_operand("flam_conv2d", "dilation"), nullptr;
   return guard_handle("flam_conv2d", [&] { return flambeau::ops::conv2d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
 }
 
@@ -31,7 +37,11 @@ flam_tensor *flam_conv_transpose2d(const flam_tensor *input, const flam_tensor *
     *dilation, size_t n_dilation) {
   if (!input) return null_operand("flam_conv_transpose2d", "input"), nullptr;
   if (!weight) return null_operand("flam_conv_transpose2d", "weight"), nullptr;
-  if (!bias && t_error) return nullptr;
+  if (t_error && !bias) return nullptr;
+  if (!stride && n_stride) return null_operand("flam_conv_transpose2d", "stride"), nullptr;
+  if (!padding && n_padding) return null_operand("flam_conv_transpose2d", "padding"), nullptr;
+  if (!output_padding && n_output_padding) return null_operand("flam_conv_transpose2d", "output_padding"), nullptr;
+  if (!dilation && n_dilation) return null_operand("flam_conv_transpose2d", "dilation"), nullptr;
   return guard_handle("flam_conv_transpose2d", [&] { return flambeau::ops::conv_transpose2d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
 }
 

@@ -21,23 +21,27 @@ flam_tensor *flam_scalar_bool(flam_bool value) {
 
 flam_tensor *flam_empty(const int64_t *size, size_t n_size, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
-  return guard_handle("flam_empty", [&] { return flambeau::ops::empty(std::span<const int64_t>(size, n_size), static_cast<Dtype>(dtype), Device::from_code(device), requires_grad != 0); });
+  if (!size && n_size) return null_operand("flam_empty", "size"), nullptr;
+  return guard_handle("flam_empty", [&] { return flambeau::ops::empty(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_zeros(const int64_t *size, size_t n_size, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
-  return guard_handle("flam_zeros", [&] { return flambeau::ops::zeros(std::span<const int64_t>(size, n_size), static_cast<Dtype>(dtype), Device::from_code(device), requires_grad != 0); });
+  if (!size && n_size) return null_operand("flam_zeros", "size"), nullptr;
+  return guard_handle("flam_zeros", [&] { return flambeau::ops::zeros(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_ones(const int64_t *size, size_t n_size, flam_dtype dtype, flam_device device,
     flam_bool requires_grad) {
-  return guard_handle("flam_ones", [&] { return flambeau::ops::ones(std::span<const int64_t>(size, n_size), static_cast<Dtype>(dtype), Device::from_code(device), requires_grad != 0); });
+  if (!size && n_size) return null_operand("flam_ones", "size"), nullptr;
+  return guard_handle("flam_ones", [&] { return flambeau::ops::ones(std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_full(const int64_t *size, size_t n_size, const flam_tensor *fill_value, flam_dtype
     dtype, flam_device device, flam_bool requires_grad) {
+  if (!size && n_size) return null_operand("flam_full", "size"), nullptr;
   if (!fill_value) return null_operand("flam_full", "fill_value"), nullptr;
-  return guard_handle("flam_full", [&] { return flambeau::ops::full(std::span<const int64_t>(size, n_size), as_tensor(fill_value), static_cast<Dtype>(dtype), Device::from_code(device), requires_grad != 0); });
+  return guard_handle("flam_full", [&] { return flambeau::ops::full(std::span<const int64_t>(size, n_size), as_tensor(fill_value), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_arange(const flam_tensor *start, const flam_tensor *end, const flam_tensor *step,
@@ -45,7 +49,7 @@ flam_tensor *flam_arange(const flam_tensor *start, const flam_tensor *end, const
   if (!start) return null_operand("flam_arange", "start"), nullptr;
   if (!end) return null_operand("flam_arange", "end"), nullptr;
   if (!step) return null_operand("flam_arange", "step"), nullptr;
-  return guard_handle("flam_arange", [&] { return flambeau::ops::arange(as_tensor(start), as_tensor(end), as_tensor(step), static_cast<Dtype>(dtype), Device::from_code(device), requires_grad != 0); });
+  return guard_handle("flam_arange", [&] { return flambeau::ops::arange(as_tensor(start), as_tensor(end), as_tensor(step), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value) {
@@ -68,11 +72,12 @@ flam_tensor *flam_copy_(flam_tensor *input, const flam_tensor *src, flam_bool no
 flam_tensor *flam_to(const flam_tensor *input, flam_device device, flam_dtype dtype, flam_bool
     non_blocking, flam_bool copy) {
   if (!input) return null_operand("flam_to", "input"), nullptr;
-  return guard_handle("flam_to", [&] { return flambeau::ops::to(as_tensor(input), Device::from_code(device), static_cast<Dtype>(dtype), non_blocking != 0, copy != 0); });
+  return guard_handle("flam_to", [&] { return flambeau::ops::to(as_tensor(input), as_device(device), as_dtype(dtype), non_blocking != 0, copy != 0); });
 }
 
 flam_tensor *flam_resize_(flam_tensor *input, const int64_t *size, size_t n_size) {
   if (!input) return null_operand("flam_resize_", "input"), nullptr;
+  if (!size && n_size) return null_operand("flam_resize_", "size"), nullptr;
   return guard_handle("flam_resize_", [&] { return flambeau::ops::resize_(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 

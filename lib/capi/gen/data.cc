@@ -8,13 +8,18 @@ using namespace flambeau::capi;
 extern "C" {
 
 flam_dataset *flam_dataset_from_tensors(const flam_tensor *const *tensors, size_t n_tensors) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_dataset_from_tensors", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_dataset_from_tensors", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_dataset_from_tensors", [&] { return flambeau::capi::dataset_from_tensors(as_tensors(tensors, n_tensors)); });
 }
 
 flam_dataset *flam_dataset_new(const flam_dataset_vtable *vtable) {
+  Handed handed(vtable);
   if (!vtable) return null_operand("flam_dataset_new", "vtable"), nullptr;
-  return guard_handle("flam_dataset_new", [&] { return flambeau::capi::dataset_new(vtable); });
+  return guard_handle("flam_dataset_new", [&] {
+    const auto& a0 = vtable;
+    handed.over();
+    return flambeau::capi::dataset_new(a0);
+  });
 }
 
 int64_t flam_dataset_size(const flam_dataset *dataset) {
@@ -63,6 +68,7 @@ flam_status flam_loader_seek(flam_loader *loader, int64_t epoch, int64_t batch) 
 
 flam_status flam_loader_submit(flam_loader *loader, const int64_t *indices, size_t n_indices) {
   if (!loader) return null_operand("flam_loader_submit", "loader");
+  if (!indices && n_indices) return null_operand("flam_loader_submit", "indices");
   return guard_status("flam_loader_submit", [&] { return flambeau::capi::loader_submit(loader, std::span<const int64_t>(indices, n_indices)); });
 }
 

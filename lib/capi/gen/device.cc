@@ -18,15 +18,15 @@ flam_device flam_device_make(flam_device_type type, int32_t index) {
 }
 
 flam_device_type flam_device_type_of(flam_device device) {
-  return guard_value([&] { return flambeau::capi::device_type_of(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::device_type_of(as_device(device)); });
 }
 
 int32_t flam_device_index_of(flam_device device) {
-  return guard_value([&] { return flambeau::capi::device_index_of(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::device_index_of(as_device(device)); });
 }
 
 const char *flam_device_name(flam_device device) {
-  return guard_value([&] { return flambeau::capi::device_name(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::device_name(as_device(device)); });
 }
 
 int32_t flam_device_count(flam_device_type type) {
@@ -46,31 +46,31 @@ const char *flam_cuda_unavailable_reason(void) {
 }
 
 const char *flam_device_model(flam_device device) {
-  return guard_value([&] { return flambeau::capi::device_model(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::device_model(as_device(device)); });
 }
 
 int64_t flam_device_total_memory(flam_device device) {
-  return guard_value([&] { return flambeau::capi::device_total_memory(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::device_total_memory(as_device(device)); });
 }
 
 int32_t flam_device_multiprocessors(flam_device device) {
-  return guard_value([&] { return flambeau::capi::device_multiprocessors(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::device_multiprocessors(as_device(device)); });
 }
 
 flam_status flam_device_capability(flam_device device, int32_t *out_major, int32_t *out_minor) {
   if (!out_major) return null_operand("flam_device_capability", "out_major");
   if (!out_minor) return null_operand("flam_device_capability", "out_minor");
-  return guard_status("flam_device_capability", [&] { return flambeau::capi::device_capability(Device::from_code(device)); }, out_major, out_minor);
+  return guard_status("flam_device_capability", [&] { return flambeau::capi::device_capability(as_device(device)); }, out_major, out_minor);
 }
 
 flam_status flam_device_memory_info(flam_device device, int64_t *out_free, int64_t *out_total) {
   if (!out_free) return null_operand("flam_device_memory_info", "out_free");
   if (!out_total) return null_operand("flam_device_memory_info", "out_total");
-  return guard_status("flam_device_memory_info", [&] { return flambeau::capi::device_memory_info(Device::from_code(device)); }, out_free, out_total);
+  return guard_status("flam_device_memory_info", [&] { return flambeau::capi::device_memory_info(as_device(device)); }, out_free, out_total);
 }
 
 flam_bool flam_device_can_access_peer(flam_device device, flam_device peer) {
-  return guard_value([&] { return flambeau::capi::device_can_access_peer(Device::from_code(device), Device::from_code(peer)); });
+  return guard_value([&] { return flambeau::capi::device_can_access_peer(as_device(device), as_device(peer)); });
 }
 
 flam_device flam_device_current(flam_device_type type) {
@@ -78,16 +78,16 @@ flam_device flam_device_current(flam_device_type type) {
 }
 
 flam_status flam_device_set_current(flam_device device) {
-  return guard_status("flam_device_set_current", [&] { return flambeau::capi::device_set_current(Device::from_code(device)); });
+  return guard_status("flam_device_set_current", [&] { return flambeau::capi::device_set_current(as_device(device)); });
 }
 
 flam_status flam_device_push(flam_device device, flam_scope *out_scope) {
   if (!out_scope) return null_operand("flam_device_push", "out_scope");
-  return guard_status("flam_device_push", [&] { return flambeau::capi::device_push(Device::from_code(device)); }, out_scope);
+  return guard_status("flam_device_push", [&] { return flambeau::capi::device_push(as_device(device)); }, out_scope);
 }
 
 flam_status flam_device_synchronize(flam_device device) {
-  return guard_status("flam_device_synchronize", [&] { return flambeau::capi::device_synchronize(Device::from_code(device)); });
+  return guard_status("flam_device_synchronize", [&] { return flambeau::capi::device_synchronize(as_device(device)); });
 }
 
 int32_t flam_get_num_threads(void) {

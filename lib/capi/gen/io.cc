@@ -15,7 +15,7 @@ flam_status flam_save(const flam_state *state, const char *path) {
 
 flam_state *flam_load(const char *path, flam_device device) {
   if (!path) return null_operand("flam_load", "path"), nullptr;
-  return guard_handle("flam_load", [&] { return flambeau::capi::load(as_text(path), Device::from_code(device)); });
+  return guard_handle("flam_load", [&] { return flambeau::capi::load(as_text(path), as_device(device)); });
 }
 
 }  // extern "C"

@@ -39,7 +39,7 @@ flam_tensor *flam_cross_entropy(const flam_tensor *input, const flam_tensor *tar
     flam_tensor *weight, int64_t ignore_index, flam_reduction reduction, double label_smoothing) {
   if (!input) return null_operand("flam_cross_entropy", "input"), nullptr;
   if (!target) return null_operand("flam_cross_entropy", "target"), nullptr;
-  if (!weight && t_error) return nullptr;
+  if (t_error && !weight) return nullptr;
   return guard_handle("flam_cross_entropy", [&] { return flambeau::ops::cross_entropy(as_tensor(input), as_tensor(target), as_tensor(weight), ignore_index, reduction, label_smoothing); });
 }
 
@@ -47,7 +47,7 @@ flam_tensor *flam_nll_loss(const flam_tensor *input, const flam_tensor *target, 
     *weight, int64_t ignore_index, flam_reduction reduction) {
   if (!input) return null_operand("flam_nll_loss", "input"), nullptr;
   if (!target) return null_operand("flam_nll_loss", "target"), nullptr;
-  if (!weight && t_error) return nullptr;
+  if (t_error && !weight) return nullptr;
   return guard_handle("flam_nll_loss", [&] { return flambeau::ops::nll_loss(as_tensor(input), as_tensor(target), as_tensor(weight), ignore_index, reduction); });
 }
 
@@ -55,7 +55,7 @@ flam_tensor *flam_binary_cross_entropy(const flam_tensor *input, const flam_tens
     flam_tensor *weight, flam_reduction reduction) {
   if (!input) return null_operand("flam_binary_cross_entropy", "input"), nullptr;
   if (!target) return null_operand("flam_binary_cross_entropy", "target"), nullptr;
-  if (!weight && t_error) return nullptr;
+  if (t_error && !weight) return nullptr;
   return guard_handle("flam_binary_cross_entropy", [&] { return flambeau::ops::binary_cross_entropy(as_tensor(input), as_tensor(target), as_tensor(weight), reduction); });
 }
 
@@ -63,8 +63,8 @@ flam_tensor *flam_binary_cross_entropy_with_logits(const flam_tensor *input, con
     *target, const flam_tensor *weight, flam_reduction reduction, const flam_tensor *pos_weight) {
   if (!input) return null_operand("flam_binary_cross_entropy_with_logits", "input"), nullptr;
   if (!target) return null_operand("flam_binary_cross_entropy_with_logits", "target"), nullptr;
-  if (!weight && t_error) return nullptr;
-  if (!pos_weight && t_error) return nullptr;
+  if (t_error && !weight) return nullptr;
+  if (t_error && !pos_weight) return nullptr;
   return guard_handle("flam_binary_cross_entropy_with_logits", [&] { return flambeau::ops::binary_cross_entropy_with_logits(as_tensor(input), as_tensor(target), as_tensor(weight), reduction, as_tensor(pos_weight)); });
 }
 

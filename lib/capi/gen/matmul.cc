@@ -24,7 +24,7 @@ flam_tensor *flam_linear(const flam_tensor *input, const flam_tensor *weight, co
     *bias) {
   if (!input) return null_operand("flam_linear", "input"), nullptr;
   if (!weight) return null_operand("flam_linear", "weight"), nullptr;
-  if (!bias && t_error) return nullptr;
+  if (t_error && !bias) return nullptr;
   return guard_handle("flam_linear", [&] { return flambeau::ops::linear(as_tensor(input), as_tensor(weight), as_tensor(bias)); });
 }
 

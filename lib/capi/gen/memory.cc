@@ -8,29 +8,29 @@ using namespace flambeau::capi;
 extern "C" {
 
 int64_t flam_memory_allocated(flam_device device) {
-  return guard_value([&] { return flambeau::capi::memory_allocated(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::memory_allocated(as_device(device)); });
 }
 
 int64_t flam_memory_max_allocated(flam_device device) {
-  return guard_value([&] { return flambeau::capi::memory_max_allocated(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::memory_max_allocated(as_device(device)); });
 }
 
 int64_t flam_memory_reserved(flam_device device) {
-  return guard_value([&] { return flambeau::capi::memory_reserved(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::memory_reserved(as_device(device)); });
 }
 
 int64_t flam_memory_max_reserved(flam_device device) {
-  return guard_value([&] { return flambeau::capi::memory_max_reserved(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::memory_max_reserved(as_device(device)); });
 }
 
 flam_status flam_memory_stat(flam_device device, const char *key, int64_t *out_value) {
   if (!key) return null_operand("flam_memory_stat", "key");
   if (!out_value) return null_operand("flam_memory_stat", "out_value");
-  return guard_status("flam_memory_stat", [&] { return flambeau::capi::memory_stat(Device::from_code(device), as_text(key)); }, out_value);
+  return guard_status("flam_memory_stat", [&] { return flambeau::capi::memory_stat(as_device(device), as_text(key)); }, out_value);
 }
 
 const char *flam_memory_stats(flam_device device) {
-  return guard_value([&] { return flambeau::capi::memory_stats(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::memory_stats(as_device(device)); });
 }
 
 const char *flam_memory_pinned_stats(void) {
@@ -38,15 +38,15 @@ const char *flam_memory_pinned_stats(void) {
 }
 
 flam_status flam_memory_reset_peak_stats(flam_device device) {
-  return guard_status("flam_memory_reset_peak_stats", [&] { return flambeau::capi::memory_reset_peak_stats(Device::from_code(device)); });
+  return guard_status("flam_memory_reset_peak_stats", [&] { return flambeau::capi::memory_reset_peak_stats(as_device(device)); });
 }
 
 flam_status flam_memory_reset_accumulated_stats(flam_device device) {
-  return guard_status("flam_memory_reset_accumulated_stats", [&] { return flambeau::capi::memory_reset_accumulated_stats(Device::from_code(device)); });
+  return guard_status("flam_memory_reset_accumulated_stats", [&] { return flambeau::capi::memory_reset_accumulated_stats(as_device(device)); });
 }
 
 flam_status flam_memory_empty_cache(flam_device device) {
-  return guard_status("flam_memory_empty_cache", [&] { return flambeau::capi::memory_empty_cache(Device::from_code(device)); });
+  return guard_status("flam_memory_empty_cache", [&] { return flambeau::capi::memory_empty_cache(as_device(device)); });
 }
 
 flam_status flam_memory_empty_pinned_cache(void) {
@@ -54,15 +54,15 @@ flam_status flam_memory_empty_pinned_cache(void) {
 }
 
 flam_status flam_memory_set_fraction(double fraction, flam_device device) {
-  return guard_status("flam_memory_set_fraction", [&] { return flambeau::capi::memory_set_fraction(fraction, Device::from_code(device)); });
+  return guard_status("flam_memory_set_fraction", [&] { return flambeau::capi::memory_set_fraction(fraction, as_device(device)); });
 }
 
 double flam_memory_fraction(flam_device device) {
-  return guard_value([&] { return flambeau::capi::memory_fraction(Device::from_code(device)); });
+  return guard_value([&] { return flambeau::capi::memory_fraction(as_device(device)); });
 }
 
 const char *flam_memory_summary(flam_device device, flam_bool abbreviated) {
-  return guard_value([&] { return flambeau::capi::memory_summary(Device::from_code(device), abbreviated != 0); });
+  return guard_value([&] { return flambeau::capi::memory_summary(as_device(device), abbreviated != 0); });
 }
 
 const char *flam_memory_snapshot(void) {

@@ -8,13 +8,19 @@ using namespace flambeau::capi;
 extern "C" {
 
 flam_module *flam_module_new(const char *type, const flam_module_vtable *vtable) {
+  Handed handed(vtable);
   if (!type) return null_operand("flam_module_new", "type"), nullptr;
-  return guard_handle("flam_module_new", [&] { return flambeau::capi::module_new(as_text(type), vtable); });
+  return guard_handle("flam_module_new", [&] {
+    const auto& a0 = as_text(type);
+    const auto& a1 = vtable;
+    handed.over();
+    return flambeau::capi::module_new(a0, a1);
+  });
 }
 
 void flam_module_retain(flam_module *module) {
   if (!module) return;
-  if (module) module->retain();
+  retain_handle(module, "flam_module_retain");
 }
 
 void flam_module_release(flam_module *module) {
@@ -30,7 +36,7 @@ flam_status flam_module_set_parameter(flam_module *module, const char *name, con
     *tensor) {
   if (!module) return null_operand("flam_module_set_parameter", "module");
   if (!name) return null_operand("flam_module_set_parameter", "name");
-  if (!tensor && t_error) return pending_code();
+  if (t_error && !tensor) return pending_code();
   return guard_status("flam_module_set_parameter", [&] { return flambeau::capi::module_set_parameter(module, as_text(name), as_tensor(tensor)); });
 }
 
@@ -38,14 +44,14 @@ flam_status flam_module_set_buffer(flam_module *module, const char *name, const 
     flam_bool persistent) {
   if (!module) return null_operand("flam_module_set_buffer", "module");
   if (!name) return null_operand("flam_module_set_buffer", "name");
-  if (!tensor && t_error) return pending_code();
+  if (t_error && !tensor) return pending_code();
   return guard_status("flam_module_set_buffer", [&] { return flambeau::capi::module_set_buffer(module, as_text(name), as_tensor(tensor), persistent != 0); });
 }
 
 flam_status flam_module_set_child(flam_module *module, const char *name, flam_module *child) {
   if (!module) return null_operand("flam_module_set_child", "module");
   if (!name) return null_operand("flam_module_set_child", "name");
-  if (!child && t_error) return pending_code();
+  if (t_error && !child) return pending_code();
   return guard_status("flam_module_set_child", [&] { return flambeau::capi::module_set_child(module, as_text(name), child); });
 }
 
@@ -108,7 +114,7 @@ flam_status flam_module_load_state_dict(flam_module *module, const flam_state *s
 flam_status flam_module_to(flam_module *module, flam_device device, flam_dtype dtype, flam_bool
     non_blocking) {
   if (!module) return null_operand("flam_module_to", "module");
-  return guard_status("flam_module_to", [&] { return flambeau::capi::module_to(module, Device::from_code(device), static_cast<Dtype>(dtype), non_blocking != 0); });
+  return guard_status("flam_module_to", [&] { return flambeau::capi::module_to(module, as_device(device), as_dtype(dtype), non_blocking != 0); });
 }
 
 flam_status flam_module_train(flam_module *module, flam_bool mode) {
@@ -140,16 +146,23 @@ flam_tensor *flam_module_call(flam_module *module, const flam_tensor *input) {
 flam_tensor *flam_module_forward(flam_module *module, const flam_tensor *const *inputs, size_t
     n_inputs) {
   if (!module) return null_operand("flam_module_forward", "module"), nullptr;
-  if (has_null(as_tensors(inputs, n_inputs))) return null_operand("flam_module_forward", "an entry of inputs"), nullptr;
+  if (has_null(inputs, n_inputs)) return null_operand("flam_module_forward", "inputs or an entry of it"), nullptr;
   return guard_handle("flam_module_forward", [&] { return flambeau::capi::module_forward(module, as_tensors(inputs, n_inputs)); });
 }
 
 flam_status flam_module_add_hook(flam_module *module, flam_hook_moment moment, const
     flam_module_hook *hook, uint64_t *out_token) {
+  Handed handed(hook);
   if (!module) return null_operand("flam_module_add_hook", "module");
   if (!hook) return null_operand("flam_module_add_hook", "hook");
   if (!out_token) return null_operand("flam_module_add_hook", "out_token");
-  return guard_status("flam_module_add_hook", [&] { return flambeau::capi::module_add_hook(module, moment, hook); }, out_token);
+  return guard_status("flam_module_add_hook", [&] {
+    const auto& a0 = module;
+    const auto& a1 = moment;
+    const auto& a2 = hook;
+    handed.over();
+    return flambeau::capi::module_add_hook(a0, a1, a2);
+  }, out_token);
 }
 
 flam_status flam_module_remove_hook(flam_module *module, uint64_t token) {

@@ -11,18 +11,19 @@ flam_tensor *flam_batch_norm(const flam_tensor *input, flam_tensor *running_mean
     *running_var, const flam_tensor *weight, const flam_tensor *bias, flam_bool training, double
     momentum, double eps) {
   if (!input) return null_operand("flam_batch_norm", "input"), nullptr;
-  if (!running_mean && t_error) return nullptr;
-  if (!running_var && t_error) return nullptr;
-  if (!weight && t_error) return nullptr;
-  if (!bias && t_error) return nullptr;
+  if (t_error && !running_mean) return nullptr;
+  if (t_error && !running_var) return nullptr;
+  if (t_error && !weight) return nullptr;
+  if (t_error && !bias) return nullptr;
   return guard_handle("flam_batch_norm", [&] { return flambeau::ops::batch_norm(as_tensor(input), as_tensor(running_mean), as_tensor(running_var), as_tensor(weight), as_tensor(bias), training != 0, momentum, eps); });
 }
 
 flam_tensor *flam_layer_norm(const flam_tensor *input, const int64_t *normalized_shape, size_t
     n_normalized_shape, const flam_tensor *weight, const flam_tensor *bias, double eps) {
   if (!input) return null_operand("flam_layer_norm", "input"), nullptr;
-  if (!weight && t_error) return nullptr;
-  if (!bias && t_error) return nullptr;
+  if (!normalized_shape && n_normalized_shape) return null_operand("flam_layer_norm", "normalized_shape"), nullptr;
+  if (t_error && !weight) return nullptr;
+  if (t_error && !bias) return nullptr;
   return guard_handle("flam_layer_norm", [&] { return flambeau::ops::layer_norm(as_tensor(input), std::span<const int64_t>(normalized_shape, n_normalized_shape), as_tensor(weight), as_tensor(bias), eps); });
 }
 

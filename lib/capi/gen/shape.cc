@@ -9,22 +9,27 @@ extern "C" {
 
 flam_tensor *flam_view(const flam_tensor *input, const int64_t *size, size_t n_size) {
   if (!input) return null_operand("flam_view", "input"), nullptr;
+  if (!size && n_size) return null_operand("flam_view", "size"), nullptr;
   return guard_handle("flam_view", [&] { return flambeau::ops::view(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 
 flam_tensor *flam_reshape(const flam_tensor *input, const int64_t *shape, size_t n_shape) {
   if (!input) return null_operand("flam_reshape", "input"), nullptr;
+  if (!shape && n_shape) return null_operand("flam_reshape", "shape"), nullptr;
   return guard_handle("flam_reshape", [&] { return flambeau::ops::reshape(as_tensor(input), std::span<const int64_t>(shape, n_shape)); });
 }
 
 flam_tensor *flam_as_strided(const flam_tensor *input, const int64_t *size, size_t n_size, const
     int64_t *stride, size_t n_stride, int64_t storage_offset) {
   if (!input) return null_operand("flam_as_strided", "input"), nullptr;
+  if (!size && n_size) return null_operand("flam_as_strided", "size"), nullptr;
+  if (!stride && n_stride) return null_operand("flam_as_strided", "stride"), nullptr;
   return guard_handle("flam_as_strided", [&] { return flambeau::ops::as_strided(as_tensor(input), std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), storage_offset); });
 }
 
 flam_tensor *flam_permute(const flam_tensor *input, const int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_permute", "input"), nullptr;
+  if (!dims && n_dims) return null_operand("flam_permute", "dims"), nullptr;
   return guard_handle("flam_permute", [&] { return flambeau::ops::permute(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
 }
 
@@ -40,6 +45,7 @@ flam_tensor *flam_t(const flam_tensor *input) {
 
 flam_tensor *flam_expand(const flam_tensor *input, const int64_t *size, size_t n_size) {
   if (!input) return null_operand("flam_expand", "input"), nullptr;
+  if (!size && n_size) return null_operand("flam_expand", "size"), nullptr;
   return guard_handle("flam_expand", [&] { return flambeau::ops::expand(as_tensor(input), std::span<const int64_t>(size, n_size)); });
 }
 
@@ -61,6 +67,7 @@ flam_tensor *flam_narrow(const flam_tensor *input, int64_t dim, int64_t start, i
 
 flam_tensor *flam_squeeze(const flam_tensor *input, const int64_t *dim, size_t n_dim) {
   if (!input) return null_operand("flam_squeeze", "input"), nullptr;
+  if (!dim && n_dim) return null_operand("flam_squeeze", "dim"), nullptr;
   return guard_handle("flam_squeeze", [&] { return flambeau::ops::squeeze(as_tensor(input), std::span<const int64_t>(dim, n_dim)); });
 }
 

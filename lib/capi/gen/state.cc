@@ -41,7 +41,7 @@ flam_tensor *flam_state_tensor(const flam_state *state, size_t index) {
 
 void flam_state_retain(flam_state *state) {
   if (!state) return;
-  if (state) state->retain();
+  retain_handle(state, "flam_state_retain");
 }
 
 void flam_state_release(flam_state *state) {

@@ -8,24 +8,24 @@ using namespace flambeau::capi;
 extern "C" {
 
 flam_stream *flam_stream_new(flam_device device, int32_t priority) {
-  return guard_handle("flam_stream_new", [&] { return flambeau::capi::stream_new(Device::from_code(device), priority); });
+  return guard_handle("flam_stream_new", [&] { return flambeau::capi::stream_new(as_device(device), priority); });
 }
 
 flam_stream *flam_stream_current(flam_device device) {
-  return guard_handle("flam_stream_current", [&] { return flambeau::capi::stream_current(Device::from_code(device)); });
+  return guard_handle("flam_stream_current", [&] { return flambeau::capi::stream_current(as_device(device)); });
 }
 
 flam_stream *flam_stream_default(flam_device device) {
-  return guard_handle("flam_stream_default", [&] { return flambeau::capi::stream_default(Device::from_code(device)); });
+  return guard_handle("flam_stream_default", [&] { return flambeau::capi::stream_default(as_device(device)); });
 }
 
 flam_stream *flam_stream_from_native(flam_device device, void *native) {
-  return guard_handle("flam_stream_from_native", [&] { return flambeau::capi::stream_from_native(Device::from_code(device), native); });
+  return guard_handle("flam_stream_from_native", [&] { return flambeau::capi::stream_from_native(as_device(device), native); });
 }
 
 void flam_stream_retain(flam_stream *stream) {
   if (!stream) return;
-  if (stream) stream->retain();
+  retain_handle(stream, "flam_stream_retain");
 }
 
 void flam_stream_release(flam_stream *stream) {
@@ -81,12 +81,12 @@ flam_status flam_stream_wait_stream(const flam_stream *stream, const flam_stream
 }
 
 flam_event *flam_event_new(flam_device device, flam_bool timing) {
-  return guard_handle("flam_event_new", [&] { return flambeau::capi::event_new(Device::from_code(device), timing != 0); });
+  return guard_handle("flam_event_new", [&] { return flambeau::capi::event_new(as_device(device), timing != 0); });
 }
 
 void flam_event_retain(flam_event *event) {
   if (!event) return;
-  if (event) event->retain();
+  retain_handle(event, "flam_event_retain");
 }
 
 void flam_event_release(flam_event *event) {
@@ -100,13 +100,13 @@ flam_device flam_event_device(const flam_event *event) {
 
 flam_status flam_event_record(flam_event *event, const flam_stream *stream) {
   if (!event) return null_operand("flam_event_record", "event");
-  if (!stream && t_error) return pending_code();
+  if (t_error && !stream) return pending_code();
   return guard_status("flam_event_record", [&] { return flambeau::capi::event_record(event, stream); });
 }
 
 flam_status flam_event_wait(const flam_event *event, const flam_stream *stream) {
   if (!event) return null_operand("flam_event_wait", "event");
-  if (!stream && t_error) return pending_code();
+  if (t_error && !stream) return pending_code();
   return guard_status("flam_event_wait", [&] { return flambeau::capi::event_wait(event, stream); });
 }
 

@@ -145,13 +145,27 @@ flam_status flam_tensor_record_stream(flam_tensor *tensor, const flam_stream *st
 
 flam_tensor *flam_tensor_from_data(const void *data, const int64_t *size, size_t n_size, flam_dtype
     dtype, flam_device device, flam_bool requires_grad) {
-  return guard_handle("flam_tensor_from_data", [&] { return flambeau::capi::tensor_from_data(data, std::span<const int64_t>(size, n_size), static_cast<Dtype>(dtype), Device::from_code(device), requires_grad != 0); });
+  if (!size && n_size) return null_operand("flam_tensor_from_data", "size"), nullptr;
+  return guard_handle("flam_tensor_from_data", [&] { return flambeau::capi::tensor_from_data(data, std::span<const int64_t>(size, n_size), as_dtype(dtype), as_device(device), requires_grad != 0); });
 }
 
 flam_tensor *flam_tensor_from_blob(void *data, const int64_t *size, size_t n_size, const int64_t
     *stride, size_t n_stride, flam_dtype dtype, flam_device device, void (*drop)(void *), void
     *user) {
-  return guard_handle("flam_tensor_from_blob", [&] { return flambeau::capi::tensor_from_blob(data, std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), static_cast<Dtype>(dtype), Device::from_code(device), drop, user); });
+  Handed handed(drop, user);
+  if (!size && n_size) return null_operand("flam_tensor_from_blob", "size"), nullptr;
+  if (!stride && n_stride) return null_operand("flam_tensor_from_blob", "stride"), nullptr;
+  return guard_handle("flam_tensor_from_blob", [&] {
+    const auto& a0 = data;
+    const auto& a1 = std::span<const int64_t>(size, n_size);
+    const auto& a2 = std::span<const int64_t>(stride, n_stride);
+    const auto& a3 = as_dtype(dtype);
+    const auto& a4 = as_device(device);
+    const auto& a5 = drop;
+    const auto& a6 = user;
+    handed.over();
+    return flambeau::capi::tensor_from_blob(a0, a1, a2, a3, a4, a5, a6);
+  });
 }
 
 flam_status flam_tensor_to_host(const flam_tensor *tensor, void *buffer, size_t nbytes) {
@@ -199,7 +213,7 @@ flam_tensor *flam_tensor_grad(const flam_tensor *tensor) {
 
 flam_status flam_tensor_set_grad(flam_tensor *tensor, const flam_tensor *grad) {
   if (!tensor) return null_operand("flam_tensor_set_grad", "tensor");
-  if (!grad && t_error) return pending_code();
+  if (t_error && !grad) return pending_code();
   return guard_status("flam_tensor_set_grad", [&] { return flambeau::capi::tensor_set_grad(as_tensor(tensor), as_tensor(grad)); });
 }
 
@@ -236,7 +250,7 @@ flam_status flam_tensor_format(const flam_tensor *tensor, const flam_format_opti
 }
 
 flam_status flam_set_default_dtype(flam_dtype dtype) {
-  return guard_status("flam_set_default_dtype", [&] { return flambeau::capi::set_default_dtype(static_cast<Dtype>(dtype)); });
+  return guard_status("flam_set_default_dtype", [&] { return flambeau::capi::set_default_dtype(as_dtype(dtype)); });
 }
 
 flam_dtype flam_get_default_dtype(void) {
@@ -244,7 +258,7 @@ flam_dtype flam_get_default_dtype(void) {
 }
 
 flam_status flam_set_default_device(flam_device device) {
-  return guard_status("flam_set_default_device", [&] { return flambeau::capi::set_default_device(Device::from_code(device)); });
+  return guard_status("flam_set_default_device", [&] { return flambeau::capi::set_default_device(as_device(device)); });
 }
 
 flam_device flam_get_default_device(void) {

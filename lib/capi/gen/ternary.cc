@@ -26,23 +26,23 @@ flam_tensor *flam_where_out(const flam_tensor *condition, const flam_tensor *inp
 
 flam_tensor *flam_clamp(const flam_tensor *input, const flam_tensor *min, const flam_tensor *max) {
   if (!input) return null_operand("flam_clamp", "input"), nullptr;
-  if (!min && t_error) return nullptr;
-  if (!max && t_error) return nullptr;
+  if (t_error && !min) return nullptr;
+  if (t_error && !max) return nullptr;
   return guard_handle("flam_clamp", [&] { return flambeau::ops::clamp(as_tensor(input), as_tensor(min), as_tensor(max)); });
 }
 
 flam_tensor *flam_clamp_(flam_tensor *input, const flam_tensor *min, const flam_tensor *max) {
   if (!input) return null_operand("flam_clamp_", "input"), nullptr;
-  if (!min && t_error) return nullptr;
-  if (!max && t_error) return nullptr;
+  if (t_error && !min) return nullptr;
+  if (t_error && !max) return nullptr;
   return guard_handle("flam_clamp_", [&] { return flambeau::ops::clamp_(as_tensor(input), as_tensor(min), as_tensor(max)); });
 }
 
 flam_tensor *flam_clamp_out(const flam_tensor *input, const flam_tensor *min, const flam_tensor
     *max, flam_tensor *out) {
   if (!input) return null_operand("flam_clamp_out", "input"), nullptr;
-  if (!min && t_error) return nullptr;
-  if (!max && t_error) return nullptr;
+  if (t_error && !min) return nullptr;
+  if (t_error && !max) return nullptr;
   if (!out) return null_operand("flam_clamp_out", "out"), nullptr;
   return guard_handle("flam_clamp_out", [&] { return flambeau::ops::clamp_out(as_tensor(input), as_tensor(min), as_tensor(max), as_tensor(out)); });
 }

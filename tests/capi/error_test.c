@@ -1,0 +1,178 @@
+/* Errors as C sees them: one check after a chain of calls, the first error kept, NULL operands that carry it on,
+ * and records that are taken, moved between threads and given back. */
+#include "check.h"
+
+#include <pthread.h>
+
+static int dropped;
+static void count_drop(void *payload) { dropped += *(int *)payload; }
+
+static void test_success_leaves_the_record_alone(void) {
+  flam_tensor *x = vector(1, -2);
+  flam_tensor *y = flam_neg(x);
+  CHECK(y && flam_error_code() == FLAM_OK);
+  CHECK(flam_error_message()[0] == '\0');
+  CHECK(flam_error_take() == NULL);
+  flam_error_set("stale", NULL, NULL);
+  flam_tensor_release(y);
+  y = flam_neg(x); /* a stale error never blocks a call whose operands are there */
+  CHECK(y && equals(y, -1, 2));
+  CHECK_ERROR(FLAM_ERROR_CALLBACK, "stale");
+  flam_tensor_release(x);
+  flam_tensor_release(y);
+}
+
+static void test_a_chain_keeps_its_first_error(void) {
+  const int64_t size[1] = {3};
+  const double data[3] = {1, 2, 3};
+  flam_tensor *x = vector(1, 2);
+  flam_tensor *odd = flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 0);
+  flam_tensor *bad = flam_add(x, odd, 1);
+  flam_tensor *y;
+  CHECK(bad == NULL && flam_error_code() == FLAM_ERROR_SHAPE);
+  y = flam_neg(flam_abs(bad));
+  CHECK(y == NULL && flam_error_code() == FLAM_ERROR_SHAPE);
+  CHECK(strstr(flam_error_message(), "add") && strstr(flam_error_message(), "[3]"));
+  CHECK(flam_tensor_to_host(bad, NULL, 0) == FLAM_ERROR_SHAPE);
+  CHECK_ERROR(FLAM_ERROR_SHAPE, "add");
+  flam_tensor_release(x);
+  flam_tensor_release(odd);
+}
+
+static void test_a_null_operand_is_named(void) {
+  flam_tensor *x = vector(1, 2);
+  CHECK(flam_neg(NULL) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
+  CHECK(flam_add(x, NULL, 1) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_add: other is NULL");
+  CHECK(flam_tensor_from_data(NULL, NULL, 1, FLAM_F64, 0, 0) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_tensor_from_data: size is NULL");
+  CHECK(flam_tensor_dim(NULL) == 0 && flam_tensor_sizes(NULL) == NULL);
+  flam_tensor_release(NULL);
+  CHECK(flam_error_code() == FLAM_OK);
+  flam_tensor_release(x);
+}
+
+/* A failed bias must not become "no bias". */
+static void test_a_nullable_operand_fails_while_an_error_is_pending(void) {
+  const int64_t size[2] = {2, 2};
+  const double data[4] = {1, 0, 0, 1};
+  flam_tensor *x = vector(3, 4);
+  flam_tensor *w = flam_tensor_from_data(data, size, 2, FLAM_F64, 0, 0);
+  flam_tensor *y = flam_linear(x, w, NULL);
+  CHECK(y && equals(y, 3, 4));
+  CHECK(flam_linear(x, w, flam_neg(NULL)) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
+  flam_tensor_release(x);
+  flam_tensor_release(w);
+  flam_tensor_release(y);
+}
+
+static void test_numbers_that_are_no_dtype_or_device(void) {
+  const int64_t size[1] = {2};
+  CHECK(flam_tensor_from_data(NULL, size, 1, 99, 0, 0) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number 99");
+  CHECK(flam_tensor_from_data(NULL, size, 1, -1, 0, 0) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number -1");
+  CHECK(flam_tensor_from_data(NULL, size, 1, FLAM_F32, 7 << 16, 0) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no device of code 458752");
+}
+
+static void test_a_refused_call_drops_what_it_was_given(void) {
+  int one = 1;
+  const int64_t size[1] = {2};
+  dropped = 0;
+  CHECK(flam_tensor_from_blob(&one, NULL, 1, NULL, 0, FLAM_F32, 0, count_drop, &one) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "size is NULL");
+  CHECK(dropped == 1);
+  CHECK(flam_tensor_from_blob(&one, size, 1, NULL, 0, 99, 0, count_drop, &one) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number 99");
+  CHECK(dropped == 2);
+}
+
+static void test_records_are_taken_and_restored(void) {
+  flam_error *first, *second;
+  int one = 1, ten = 10;
+  dropped = 0;
+  flam_error_set("first", &one, count_drop);
+  CHECK(flam_error_payload() == &one);
+  first = flam_error_take();
+  CHECK(first && flam_error_code() == FLAM_OK && flam_error_payload() == NULL);
+  CHECK(flam_error_code_of(first) == FLAM_ERROR_CALLBACK);
+  CHECK(strcmp(flam_error_message_of(first), "first") == 0);
+  flam_error_set("second", &ten, count_drop);
+  flam_error_restore(first); /* one is pending already: the first of them stays */
+  CHECK(dropped == 1 && strcmp(flam_error_message(), "second") == 0);
+  second = flam_error_take();
+  flam_error_restore(second);
+  CHECK(flam_error_payload() == &ten && dropped == 1);
+  flam_error_set("third", NULL, NULL);
+  CHECK(dropped == 11);
+  flam_error_set(NULL, NULL, NULL);
+  CHECK(flam_error_code() == FLAM_ERROR_CALLBACK && flam_error_message()[0] == '\0');
+  flam_error_clear();
+  flam_error_clear();
+  flam_error_release(NULL);
+  flam_error_restore(NULL);
+  CHECK(flam_error_code() == FLAM_OK);
+}
+
+static void *fail_elsewhere(void *out) {
+  int *code = (int *)out;
+  code[0] = flam_error_code();
+  flam_neg(NULL);
+  code[1] = flam_error_code();
+  return flam_error_take();
+}
+
+static void *leave_an_error(void *payload) {
+  flam_error_set("left", payload, count_drop);
+  return NULL;
+}
+
+static void test_every_thread_has_its_own(void) {
+  pthread_t thread;
+  void *taken;
+  int code[2], hundred = 100;
+  flam_error_set("mine", NULL, NULL);
+  CHECK(pthread_create(&thread, NULL, fail_elsewhere, code) == 0 && pthread_join(thread, &taken) == 0);
+  CHECK(code[0] == FLAM_OK && code[1] == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK_ERROR(FLAM_ERROR_CALLBACK, "mine");
+  flam_error_restore((flam_error *)taken);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg: input is NULL");
+  dropped = 0;
+  CHECK(pthread_create(&thread, NULL, leave_an_error, &hundred) == 0 && pthread_join(thread, NULL) == 0);
+  CHECK(dropped == 100); /* a thread that ends gives its record back */
+}
+
+static void test_versions(void) {
+  CHECK(flam_version() >> 16 == FLAM_VERSION_MAJOR);
+  CHECK(flam_version_require(FLAM_VERSION_MAJOR, FLAM_VERSION_MINOR) == FLAM_OK);
+  CHECK(flam_version_require(FLAM_VERSION_MAJOR, FLAM_VERSION_MINOR + 1) == FLAM_ERROR_ABI_VERSION);
+  CHECK_ERROR(FLAM_ERROR_ABI_VERSION, "0.");
+  CHECK(flam_version_require(FLAM_VERSION_MAJOR + 1, 0) == FLAM_ERROR_ABI_VERSION);
+  flam_error_clear();
+}
+
+static void test_loading_says_why_it_failed(void) {
+  CHECK(strstr(flam_library_load("/nowhere/libflambeau.so.0"), "/nowhere/libflambeau.so.0") != NULL);
+  CHECK(flam_api.version == NULL);
+  CHECK(strstr(flam_library_load("libc.so.6"), "this file is not libflambeau") != NULL);
+  CHECK(flam_api.version == NULL);
+  load();
+}
+
+int main(void) {
+  load();
+  test_success_leaves_the_record_alone();
+  test_a_chain_keeps_its_first_error();
+  test_a_null_operand_is_named();
+  test_a_nullable_operand_fails_while_an_error_is_pending();
+  test_numbers_that_are_no_dtype_or_device();
+  test_a_refused_call_drops_what_it_was_given();
+  test_records_are_taken_and_restored();
+  test_every_thread_has_its_own();
+  test_versions();
+  test_loading_says_why_it_failed();
+  return 0;
+}

@@ -1,0 +1,53 @@
+"""The library's symbols: exactly the header's functions in the node of the ABI, and nothing needed but the C library."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+LIBRARY = pathlib.Path(os.environ.get("FLAMBEAU_LIBRARY", ROOT / "build" / "libflambeau.so.0"))
+
+
+@pytest.fixture(scope="module")
+def library():
+    assert LIBRARY.exists(), f"{LIBRARY} is not built: make build"
+    return LIBRARY
+
+
+def tool(*command):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True).stdout
+
+
+def declared():
+    """Every function that the headers declare, found without the generator's parser."""
+    names = set()
+    for header in (ROOT / "include" / "flambeau").glob("*.h"):
+        if header.name != "load.h":
+            text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+            names |= set(re.findall(r"FLAM_API\b[^;]*?[\s*](flam_\w+)\s*\(", text))
+    return names
+
+
+def test_exports_are_the_headers_functions(library):
+    rows = [line.split() for line in tool("nm", "-D", "--defined-only", "--with-symbol-versions", library).splitlines()]
+    exported = {name for _, kind, name in rows if kind != "A"}
+    assert all("@@FLAMBEAU_0" in name for name in exported), exported
+    assert {name.split("@")[0] for name in exported} == declared()
+    assert {kind for _, kind, _ in rows} <= {"T", "A"}, "an export is data or weak"
+
+
+def test_the_api_description_has_the_headers_functions():
+    api = json.loads((ROOT / "bindings" / "api.json").read_text())
+    assert {f["name"] for f in api["functions"]} == declared()
+
+
+def test_nothing_is_needed_but_the_c_library(library):
+    dynamic = tool("readelf", "-d", library)
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
+    assert {re.sub(r"\.so.*", "", n) for n in needed} <= {"libc", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}
+    assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == ["libflambeau.so.0"]
+    assert "NODELETE" in dynamic
