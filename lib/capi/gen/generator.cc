@@ -8,11 +8,11 @@ using namespace flambeau::capi;
 extern "C" {
 
 flam_generator *flam_generator_new(flam_device device) {
-  return guard_handle("flam_generator_new", [&] { return flambeau::capi::generator_new(Device::from_code(device)); });
+  return guard_handle("flam_generator_new", [&] { return flambeau::capi::generator_new(as_device(device)); });
 }
 
 flam_generator *flam_generator_default(flam_device device) {
-  return guard_handle("flam_generator_default", [&] { return flambeau::capi::generator_default(Device::from_code(device)); });
+  return guard_handle("flam_generator_default", [&] { return flambeau::capi::generator_default(as_device(device)); });
 }
 
 flam_status flam_generator_manual_seed(flam_generator *generator, uint64_t seed) {
