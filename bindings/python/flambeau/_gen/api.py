@@ -3026,11 +3026,11 @@ def error_restore(error):
 def error_set(message, payload, drop):
     """Records a failure from inside a callback, which then returns `FLAM_ERROR_CALLBACK`.
 
-    - `message`: what went wrong, UTF-8.
+    - `message`: what went wrong, UTF-8; `NULL` says nothing.
     - `payload`: the host language's own exception object, or `NULL`; given back by `flam_error_payload`.
     - `drop`: called exactly once with `payload` when the record is cleared or released; may be `NULL`.
     """
-    _fast.flam_error_set(message.encode(), _NULL if payload is None else payload, _NULL if drop is None else drop)
+    _fast.flam_error_set(_NULL if message is None else message.encode(), _NULL if payload is None else payload, _NULL if drop is None else drop)
 
 
 def error_payload():
@@ -3070,6 +3070,9 @@ def error_release(error):
 def frame_push():
     """Opens a frame: every handle returned to this thread from here on is released by the matching pop, but
      those kept. C code then needs no release per temporary.
+
+    A handle may still be released inside the frame. What other threads are to release, and objects other than
+    tensors that are to stay, are made outside of frames.
 
     - returns: the frame's token.
     """
