@@ -22,6 +22,7 @@
 #include "flambeau/memory.h"
 #include "flambeau/module.h"
 #include "flambeau/norm.h"
+#include "flambeau/optim.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"

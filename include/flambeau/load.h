@@ -346,6 +346,34 @@ struct flam_api_table {
       const flam_tensor *, flam_bool, double, double);
   flam_tensor *(*layer_norm)(const flam_tensor *, const int64_t *, size_t, const flam_tensor *,
       const flam_tensor *, double);
+  flam_status (*sgd_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
+      const flam_tensor *const *, size_t, double, double, double, double, flam_bool, flam_bool,
+      flam_bool);
+  flam_status (*adam_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
+      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
+      *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
+      flam_bool, flam_bool);
+  flam_tensor *(*clip_grad_norm_)(const flam_tensor *const *, size_t, double, double, flam_bool);
+  flam_optimizer *(*sgd_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      flam_bool, flam_bool);
+  flam_optimizer *(*adam_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool, flam_bool);
+  flam_optimizer *(*adamw_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool, flam_bool);
+  flam_status (*optimizer_add_group)(flam_optimizer *, const flam_tensor *const *, size_t, double,
+      double);
+  flam_status (*optimizer_step)(flam_optimizer *);
+  flam_status (*optimizer_zero_grad)(flam_optimizer *, flam_bool);
+  size_t (*optimizer_group_count)(const flam_optimizer *);
+  double (*optimizer_lr)(const flam_optimizer *, size_t);
+  flam_status (*optimizer_set_lr)(flam_optimizer *, double, size_t);
+  flam_state *(*optimizer_state_dict)(const flam_optimizer *);
+  flam_status (*optimizer_load_state_dict)(flam_optimizer *, const flam_state *);
+  void (*optimizer_release)(flam_optimizer *);
+  flam_scheduler *(*step_lr_new)(flam_optimizer *, int64_t, double);
+  flam_scheduler *(*cosine_annealing_lr_new)(flam_optimizer *, int64_t, double);
+  flam_status (*scheduler_step)(flam_scheduler *);
+  void (*scheduler_release)(flam_scheduler *);
   flam_tensor *(*abs)(const flam_tensor *);
   flam_tensor *(*abs_)(flam_tensor *);
   flam_tensor *(*abs_out)(const flam_tensor *, flam_tensor *);
@@ -952,6 +980,25 @@ static const char *const flam_api_names_[] = {
     "flam_module_numel",
     "flam_batch_norm",
     "flam_layer_norm",
+    "flam_sgd_step",
+    "flam_adam_step",
+    "flam_clip_grad_norm_",
+    "flam_sgd_new",
+    "flam_adam_new",
+    "flam_adamw_new",
+    "flam_optimizer_add_group",
+    "flam_optimizer_step",
+    "flam_optimizer_zero_grad",
+    "flam_optimizer_group_count",
+    "flam_optimizer_lr",
+    "flam_optimizer_set_lr",
+    "flam_optimizer_state_dict",
+    "flam_optimizer_load_state_dict",
+    "flam_optimizer_release",
+    "flam_step_lr_new",
+    "flam_cosine_annealing_lr_new",
+    "flam_scheduler_step",
+    "flam_scheduler_release",
     "flam_abs",
     "flam_abs_",
     "flam_abs_out",
@@ -1574,6 +1621,25 @@ const char *flam_library_load(const char *path) {
 #define flam_module_numel (flam_api.module_numel)
 #define flam_batch_norm (flam_api.batch_norm)
 #define flam_layer_norm (flam_api.layer_norm)
+#define flam_sgd_step (flam_api.sgd_step)
+#define flam_adam_step (flam_api.adam_step)
+#define flam_clip_grad_norm_ (flam_api.clip_grad_norm_)
+#define flam_sgd_new (flam_api.sgd_new)
+#define flam_adam_new (flam_api.adam_new)
+#define flam_adamw_new (flam_api.adamw_new)
+#define flam_optimizer_add_group (flam_api.optimizer_add_group)
+#define flam_optimizer_step (flam_api.optimizer_step)
+#define flam_optimizer_zero_grad (flam_api.optimizer_zero_grad)
+#define flam_optimizer_group_count (flam_api.optimizer_group_count)
+#define flam_optimizer_lr (flam_api.optimizer_lr)
+#define flam_optimizer_set_lr (flam_api.optimizer_set_lr)
+#define flam_optimizer_state_dict (flam_api.optimizer_state_dict)
+#define flam_optimizer_load_state_dict (flam_api.optimizer_load_state_dict)
+#define flam_optimizer_release (flam_api.optimizer_release)
+#define flam_step_lr_new (flam_api.step_lr_new)
+#define flam_cosine_annealing_lr_new (flam_api.cosine_annealing_lr_new)
+#define flam_scheduler_step (flam_api.scheduler_step)
+#define flam_scheduler_release (flam_api.scheduler_release)
 #define flam_abs (flam_api.abs)
 #define flam_abs_ (flam_api.abs_)
 #define flam_abs_out (flam_api.abs_out)

@@ -14,6 +14,7 @@
 #include "graph/saved.h"
 #include "data/loader.h"
 #include "nn/module.h"
+#include "optim/optimizer.h"
 #include "tensor/state.h"
 
 struct flam_tensor_list : flambeau::RefCounted {

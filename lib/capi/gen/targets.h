@@ -154,6 +154,38 @@ uint64_t module_add_hook(flam_module* module, int32_t moment, const flam_module_
 void module_remove_hook(flam_module* module, uint64_t token);
 const char* module_format(const flam_module* module);
 int64_t module_numel(const flam_module* module);
+void sgd_step(TensorsView params, TensorsView grads, TensorsView momentum_buffers, double lr, double
+    momentum = 0, double dampening = 0, double weight_decay = 0, bool nesterov = false, bool
+    maximize = false, bool first_step = false);
+void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_avg_sqs,
+    TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1 = 0.9, double beta2 =
+    0.999, double eps = 1e-8, double weight_decay = 0, bool decoupled = false, bool maximize =
+    false);
+Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type = 2, bool
+    error_if_nonfinite = false);
+Ref<flam_optimizer> sgd_new(TensorsView params, double lr = 1e-3, double momentum = 0, double
+    dampening = 0, double weight_decay = 0, bool nesterov = false, bool maximize = false);
+Ref<flam_optimizer> adam_new(TensorsView params, double lr = 1e-3, double beta1 = 0.9, double beta2
+    = 0.999, double eps = 1e-8, double weight_decay = 0, bool amsgrad = false, bool maximize =
+    false);
+Ref<flam_optimizer> adamw_new(TensorsView params, double lr = 1e-3, double beta1 = 0.9, double beta2
+    = 0.999, double eps = 1e-8, double weight_decay = 1e-2, bool amsgrad = false, bool maximize =
+    false);
+void optimizer_add_group(flam_optimizer* optimizer, TensorsView params, double lr, double
+    weight_decay = 0);
+void optimizer_step(flam_optimizer* optimizer);
+void optimizer_zero_grad(flam_optimizer* optimizer, bool set_to_none = true);
+size_t optimizer_group_count(const flam_optimizer* optimizer);
+double optimizer_lr(const flam_optimizer* optimizer, size_t group = 0);
+void optimizer_set_lr(flam_optimizer* optimizer, double lr, size_t group = 0);
+Ref<flam_state> optimizer_state_dict(const flam_optimizer* optimizer);
+void optimizer_load_state_dict(flam_optimizer* optimizer, const flam_state* state);
+void optimizer_release(flam_optimizer* optimizer);
+Ref<flam_scheduler> step_lr_new(flam_optimizer* optimizer, int64_t step_size, double gamma = 0.1);
+Ref<flam_scheduler> cosine_annealing_lr_new(flam_optimizer* optimizer, int64_t t_max, double eta_min
+    = 0);
+void scheduler_step(flam_scheduler* scheduler);
+void scheduler_release(flam_scheduler* scheduler);
 Ref<flam_state> state_new();
 void state_set(flam_state* state, std::string_view name, const Tensor& tensor);
 Tensor state_get(const flam_state* state, std::string_view name);

@@ -1,0 +1,45 @@
+// Gradient clipping. The scale is computed on the device, so nothing waits.
+#include <cmath>
+
+#include "base/error.h"
+#include "graph/mode.h"
+#include "ops/ops.h"
+#include "optim/optimizer.h"
+
+namespace flambeau::optim {
+
+namespace {
+
+// The norm of all gradients: the norm of their norms.
+Tensor total_norm(TensorsView grads, double p) {
+  const Tensor norms = flambeau::empty(Dims{int64_t(grads.size())}, grads[0].dtype(), grads[0].device());
+  for (size_t i = 0; i < grads.size(); ++i) {
+    ops::copy_(ops::select(norms, 0, int64_t(i)), ops::norm(grads[i], p));
+  }
+  return ops::norm(norms, p);
+}
+
+}  // namespace
+
+Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type, bool error_if_nonfinite) {
+  GradMode no_grad(false);
+  Tensors grads;
+  for (const Tensor& p : params) {
+    if (p.impl()->autograd && p.impl()->autograd->grad) grads.push_back(p.impl()->autograd->grad);
+  }
+  if (grads.empty()) return ops::zeros(Dims{});
+  const Tensor total = total_norm(grads, norm_type);
+  if (error_if_nonfinite) {
+    double value;
+    const Tensor host = ops::to_dtype(ops::to_device(total, kCpu, false), Dtype::f64);
+    value = *host.data_as<double>();
+    check(std::isfinite(value), Code::non_finite, "The total norm of order ", norm_type, " for gradients from `parameters` is ",
+          value, ", so it cannot be clipped");
+  }
+  const Tensor room = ops::div(wrapped_number(max_norm), ops::add(total, wrapped_number(1e-6)));
+  const Tensor scale = ops::clamp(room, {}, wrapped_number(1.0));
+  for (const Tensor& g : grads) ops::mul_(g, scale);
+  return total;
+}
+
+}  // namespace flambeau::optim
