@@ -11,9 +11,9 @@ flam_status flam_sgd_step(const flam_tensor *const *params, size_t n_params, con
     *const *grads, size_t n_grads, const flam_tensor *const *momentum_buffers, size_t
     n_momentum_buffers, double lr, double momentum, double dampening, double weight_decay, flam_bool
     nesterov, flam_bool maximize, flam_bool first_step) {
-  if (has_null(as_tensors(params, n_params))) return null_operand("flam_sgd_step", "an entry of params");
-  if (has_null(as_tensors(grads, n_grads))) return null_operand("flam_sgd_step", "an entry of grads");
-  if (has_null(as_tensors(momentum_buffers, n_momentum_buffers))) return null_operand("flam_sgd_step", "an entry of momentum_buffers");
+  if (has_null(params, n_params)) return null_operand("flam_sgd_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_sgd_step", "grads or an entry of it");
+  if (has_null(momentum_buffers, n_momentum_buffers)) return null_operand("flam_sgd_step", "momentum_buffers or an entry of it");
   return guard_status("flam_sgd_step", [&] { return flambeau::capi::sgd_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(momentum_buffers, n_momentum_buffers), lr, momentum, dampening, weight_decay, nesterov != 0, maximize != 0, first_step != 0); });
 }
 
@@ -23,43 +23,43 @@ flam_status flam_adam_step(const flam_tensor *const *params, size_t n_params, co
     *max_exp_avg_sqs, size_t n_max_exp_avg_sqs, const flam_tensor *const *steps, size_t n_steps,
     double lr, double beta1, double beta2, double eps, double weight_decay, flam_bool decoupled,
     flam_bool maximize) {
-  if (has_null(as_tensors(params, n_params))) return null_operand("flam_adam_step", "an entry of params");
-  if (has_null(as_tensors(grads, n_grads))) return null_operand("flam_adam_step", "an entry of grads");
-  if (has_null(as_tensors(exp_avgs, n_exp_avgs))) return null_operand("flam_adam_step", "an entry of exp_avgs");
-  if (has_null(as_tensors(exp_avg_sqs, n_exp_avg_sqs))) return null_operand("flam_adam_step", "an entry of exp_avg_sqs");
-  if (has_null(as_tensors(max_exp_avg_sqs, n_max_exp_avg_sqs))) return null_operand("flam_adam_step", "an entry of max_exp_avg_sqs");
-  if (has_null(as_tensors(steps, n_steps))) return null_operand("flam_adam_step", "an entry of steps");
+  if (has_null(params, n_params)) return null_operand("flam_adam_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_adam_step", "grads or an entry of it");
+  if (has_null(exp_avgs, n_exp_avgs)) return null_operand("flam_adam_step", "exp_avgs or an entry of it");
+  if (has_null(exp_avg_sqs, n_exp_avg_sqs)) return null_operand("flam_adam_step", "exp_avg_sqs or an entry of it");
+  if (has_null(max_exp_avg_sqs, n_max_exp_avg_sqs)) return null_operand("flam_adam_step", "max_exp_avg_sqs or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_adam_step", "steps or an entry of it");
   return guard_status("flam_adam_step", [&] { return flambeau::capi::adam_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(exp_avgs, n_exp_avgs), as_tensors(exp_avg_sqs, n_exp_avg_sqs), as_tensors(max_exp_avg_sqs, n_max_exp_avg_sqs), as_tensors(steps, n_steps), lr, beta1, beta2, eps, weight_decay, decoupled != 0, maximize != 0); });
 }
 
 flam_tensor *flam_clip_grad_norm_(const flam_tensor *const *params, size_t n_params, double
     max_norm, double norm_type, flam_bool error_if_nonfinite) {
-  if (has_null(as_tensors(params, n_params))) return null_operand("flam_clip_grad_norm_", "an entry of params"), nullptr;
+  if (has_null(params, n_params)) return null_operand("flam_clip_grad_norm_", "params or an entry of it"), nullptr;
   return guard_handle("flam_clip_grad_norm_", [&] { return flambeau::capi::clip_grad_norm_(as_tensors(params, n_params), max_norm, norm_type, error_if_nonfinite != 0); });
 }
 
 flam_optimizer *flam_sgd_new(const flam_tensor *const *params, size_t n_params, double lr, double
     momentum, double dampening, double weight_decay, flam_bool nesterov, flam_bool maximize) {
-  if (has_null(as_tensors(params, n_params))) return null_operand("flam_sgd_new", "an entry of params"), nullptr;
+  if (has_null(params, n_params)) return null_operand("flam_sgd_new", "params or an entry of it"), nullptr;
   return guard_handle("flam_sgd_new", [&] { return flambeau::capi::sgd_new(as_tensors(params, n_params), lr, momentum, dampening, weight_decay, nesterov != 0, maximize != 0); });
 }
 
 flam_optimizer *flam_adam_new(const flam_tensor *const *params, size_t n_params, double lr, double
     beta1, double beta2, double eps, double weight_decay, flam_bool amsgrad, flam_bool maximize) {
-  if (has_null(as_tensors(params, n_params))) return null_operand("flam_adam_new", "an entry of params"), nullptr;
+  if (has_null(params, n_params)) return null_operand("flam_adam_new", "params or an entry of it"), nullptr;
   return guard_handle("flam_adam_new", [&] { return flambeau::capi::adam_new(as_tensors(params, n_params), lr, beta1, beta2, eps, weight_decay, amsgrad != 0, maximize != 0); });
 }
 
 flam_optimizer *flam_adamw_new(const flam_tensor *const *params, size_t n_params, double lr, double
     beta1, double beta2, double eps, double weight_decay, flam_bool amsgrad, flam_bool maximize) {
-  if (has_null(as_tensors(params, n_params))) return null_operand("flam_adamw_new", "an entry of params"), nullptr;
+  if (has_null(params, n_params)) return null_operand("flam_adamw_new", "params or an entry of it"), nullptr;
   return guard_handle("flam_adamw_new", [&] { return flambeau::capi::adamw_new(as_tensors(params, n_params), lr, beta1, beta2, eps, weight_decay, amsgrad != 0, maximize != 0); });
 }
 
 flam_status flam_optimizer_add_group(flam_optimizer *optimizer, const flam_tensor *const *params,
     size_t n_params, double lr, double weight_decay) {
   if (!optimizer) return null_operand("flam_optimizer_add_group", "optimizer");
-  if (has_null(as_tensors(params, n_params))) return null_operand("flam_optimizer_add_group", "an entry of params");
+  if (has_null(params, n_params)) return null_operand("flam_optimizer_add_group", "params or an entry of it");
   return guard_status("flam_optimizer_add_group", [&] { return flambeau::capi::optimizer_add_group(optimizer, as_tensors(params, n_params), lr, weight_decay); });
 }
 

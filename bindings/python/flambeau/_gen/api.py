@@ -152,6 +152,22 @@ def _wrap_node(h):
 
 
 
+class optimizer_handle(_Handle):
+    """Owns a `flam_optimizer *`."""
+
+    __slots__ = ()
+    _release = _fast.flam_optimizer_release
+
+
+def _wrap_optimizer(h):
+    if not h:
+        return _none()
+    made = _new(optimizer_handle)
+    made._h = h
+    return made
+
+
+
 class saved_handle(_Handle):
     """Owns a `flam_saved *`."""
 
@@ -163,6 +179,22 @@ def _wrap_saved(h):
     if not h:
         return _none()
     made = _new(saved_handle)
+    made._h = h
+    return made
+
+
+
+class scheduler_handle(_Handle):
+    """Owns a `flam_scheduler *`."""
+
+    __slots__ = ()
+    _release = _fast.flam_scheduler_release
+
+
+def _wrap_scheduler(h):
+    if not h:
+        return _none()
+    made = _new(scheduler_handle)
     made._h = h
     return made
 
@@ -4329,6 +4361,286 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, first_step=False):
+    """One step of stochastic gradient descent over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `momentum_buffers`: one per parameter, in its shape; may be empty without momentum.
+    - `lr`: learning rate.
+    - `momentum`: share of the buffer that stays; default 0.
+    - `dampening`: share of the gradient that is left out of the buffer; default 0.
+    - `weight_decay`: L2 penalty; default 0.
+    - `nesterov`: whether to look ahead; default false.
+    - `maximize`: whether to ascend; default false.
+    - `first_step`: whether the buffers hold nothing: they then become the gradients; default false.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Sutskever et al., 2013, ICML.
+    """
+    h = _fast.flam_sgd_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in momentum_buffers], _len(momentum_buffers), lr, momentum, dampening, weight_decay, nesterov, maximize, first_step)
+    if h:
+        _raise()
+
+
+def adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, decoupled=False, maximize=False):
+    """One step of Adam or AdamW over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+    - `exp_avg_sqs`: running means of their squares.
+    - `max_exp_avg_sqs`: greatest of those so far, for amsgrad; empty without it.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `beta1`: default 0.9.
+    - `beta2`: default 0.999.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: default 0.
+    - `decoupled`: whether the decay goes past the moments, as in AdamW; default false.
+    - `maximize`: whether to ascend; default false.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101.
+    """
+    h = _fast.flam_adam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in max_exp_avg_sqs], _len(max_exp_avg_sqs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
+    if h:
+        _raise()
+
+
+def clip_grad_norm_(params, max_norm, norm_type=2, error_if_nonfinite=False):
+    """Scales gradients so that their common norm is at most `max_norm`, without waiting for the device.
+
+    - `params`: parameters; those without a gradient are passed over.
+    - `max_norm`: the bound.
+    - `norm_type`: p of the norm; infinity for the greatest absolute value; default 2.
+    - `error_if_nonfinite`: whether a norm that is not finite is an error, which waits for the device; default false.
+    - returns: the norm before scaling, 0-d.
+    - errors: `FLAM_ERROR_NON_FINITE` where that was asked for.
+    """
+    h = _blocking.flam_clip_grad_norm_([_t._h for _t in params], _len(params), max_norm, norm_type, error_if_nonfinite)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sgd_new(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False):
+    """Stochastic gradient descent.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-3.
+    - `momentum`: default 0.
+    - `dampening`: default 0.
+    - `weight_decay`: default 0.
+    - `nesterov`: default false.
+    - `maximize`: default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_sgd_new([_t._h for _t in params], _len(params), lr, momentum, dampening, weight_decay, nesterov, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def adam_new(params, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, amsgrad=False, maximize=False):
+    """Adam.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-3.
+    - `beta1`: default 0.9.
+    - `beta2`: default 0.999.
+    - `eps`: default 1e-8.
+    - `weight_decay`: default 0.
+    - `amsgrad`: default false.
+    - `maximize`: default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_adam_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, amsgrad, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def adamw_new(params, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e-2, amsgrad=False, maximize=False):
+    """Adam with decoupled weight decay.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-3.
+    - `beta1`: default 0.9.
+    - `beta2`: default 0.999.
+    - `eps`: default 1e-8.
+    - `weight_decay`: default 1e-2.
+    - `amsgrad`: default false.
+    - `maximize`: default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_adamw_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, amsgrad, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def optimizer_add_group(optimizer, params, lr, weight_decay=0):
+    """Adds parameters with a learning rate and weight decay of their own.
+
+    - `optimizer`: the optimizer.
+    - `params`: the parameters to change; kept.
+    - `lr`: their learning rate.
+    - `weight_decay`: their weight decay; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where a parameter is there already.
+    """
+    h = _fast.flam_optimizer_add_group(optimizer._h, [_t._h for _t in params], _len(params), lr, weight_decay)
+    if h:
+        _raise()
+
+
+def optimizer_step(optimizer):
+    """Changes every parameter that has a gradient.
+
+    - `optimizer`: the optimizer.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` for state made at the first step.
+    """
+    h = _fast.flam_optimizer_step(optimizer._h)
+    if h:
+        _raise()
+
+
+def optimizer_zero_grad(optimizer, set_to_none=True):
+    """Clears the gradients of all its parameters.
+
+    - `optimizer`: the optimizer.
+    - `set_to_none`: whether to drop them rather than to fill them with zeros; default true.
+    - returns: `FLAM_OK`.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_optimizer_zero_grad(optimizer._h, set_to_none)
+    if h:
+        _raise()
+
+
+def optimizer_group_count(optimizer):
+    """How many groups there are.
+
+    - `optimizer`: the optimizer.
+    - returns: the number of groups, at least 1.
+    """
+    return _fast.flam_optimizer_group_count(optimizer._h)
+
+
+def optimizer_lr(optimizer, group=0):
+    """The learning rate of a group.
+
+    - `optimizer`: the optimizer.
+    - `group`: its number, from 0; default 0.
+    - returns: the learning rate; NaN where there is no such group.
+    """
+    return _fast.flam_optimizer_lr(optimizer._h, group)
+
+
+def optimizer_set_lr(optimizer, lr, group=0):
+    """Sets the learning rate of a group.
+
+    - `optimizer`: the optimizer.
+    - `lr`: the new learning rate, not negative.
+    - `group`: its number, from 0; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative rate.
+    """
+    h = _fast.flam_optimizer_set_lr(optimizer._h, lr, group)
+    if h:
+        _raise()
+
+
+def optimizer_state_dict(optimizer):
+    """The state of all parameters, named `<parameter>.<state>` with parameters numbered across groups.
+
+    - `optimizer`: the optimizer.
+    - returns: names and tensors that share memory with the optimizer.
+    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    """
+    h = _fast.flam_optimizer_state_dict(optimizer._h)
+    if not h:
+        return _none()
+    return _wrap_state(h)
+
+
+def optimizer_load_state_dict(optimizer, state):
+    """Takes over the state that `flam_optimizer_state_dict` gave; nothing changes where an error is found.
+
+    - `optimizer`: the optimizer.
+    - `state`: names and tensors, of any device.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown name; `FLAM_ERROR_SHAPE`.
+    """
+    h = _blocking.flam_optimizer_load_state_dict(optimizer._h, state._h)
+    if h:
+        _raise()
+
+
+def optimizer_release(optimizer):
+    """Drops a reference to an optimizer.
+
+    - `optimizer`: the optimizer, or `NULL`.
+    """
+    _fast.flam_optimizer_release(_NULL if optimizer is None else optimizer._h)
+
+
+def step_lr_new(optimizer, step_size, gamma=0.1):
+    """Multiplies the learning rate by `gamma` every `step_size` steps.
+
+    - `optimizer`: whose groups are set; kept.
+    - `step_size`: steps between changes, at least 1.
+    - `gamma`: the factor; default 0.1.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a step size below 1.
+    """
+    h = _fast.flam_step_lr_new(optimizer._h, step_size, gamma)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def cosine_annealing_lr_new(optimizer, t_max, eta_min=0):
+    """Lets the learning rate fall along half a cosine.
+
+    - `optimizer`: whose groups are set; kept.
+    - `t_max`: steps to the least rate, at least 1.
+    - `eta_min`: the least rate; default 0.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `t_max` below 1.
+    - source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
+    """
+    h = _fast.flam_cosine_annealing_lr_new(optimizer._h, t_max, eta_min)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def scheduler_step(scheduler):
+    """Goes one step further and sets the learning rates.
+
+    - `scheduler`: the schedule.
+    - returns: `FLAM_OK`.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_scheduler_step(scheduler._h)
+    if h:
+        _raise()
+
+
+def scheduler_release(scheduler):
+    """Drops a reference to a schedule.
+
+    - `scheduler`: the schedule, or `NULL`.
+    """
+    _fast.flam_scheduler_release(_NULL if scheduler is None else scheduler._h)
 
 
 def abs(input):
