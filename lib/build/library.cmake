@@ -19,7 +19,8 @@ function(flam_shared_library target folder)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME flambeau SOVERSION ${PROJECT_VERSION_MAJOR}
                         LIBRARY_OUTPUT_DIRECTORY ${folder} LINKER_LANGUAGE CXX)
   target_link_libraries(${target} PRIVATE flambeau_compile ${FLAM_CUDA_LIBRARIES})
-  target_link_options(${target} PRIVATE -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-O1 -Wl,--as-needed)
+  # Bound at once: a missing definition shows when the library is loaded, not in the middle of a training.
+  target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-O1 -Wl,--as-needed)
   if(NOT FLAM_SANITIZE)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
                                           $<$<NOT:$<BOOL:${FLAM_PARTIAL}>>:-Wl,-z,defs>)
