@@ -244,7 +244,7 @@ Saved Call::save(const Tensor& x, bool needed) const {
 }
 
 Tensor Call::constant(Tensor y) {
-  if (into_ && into_->written && y.is_same(into_->target) && requires_grad(y)) {
+  if (modes.grad && into_ && into_->written && y.is_same(into_->target) && requires_grad(y)) {
     in_.clear();
     Tensor t = y;
     attach({&t, 1}, make_node(ConstantBackward{}));

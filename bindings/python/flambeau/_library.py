@@ -65,10 +65,10 @@ def _load(name, path):
 
 
 library_path = _find_library()
-_library = _cffi_backend.FFI().dlopen(library_path, _cffi_backend.FFI.RTLD_NOW)
+_library = _cffi_backend.FFI().dlopen(library_path, _cffi_backend.FFI.RTLD_LAZY)
 # Lazy binding: against an older library the version check below must speak, not an unresolved symbol.
 _flags = sys.getdlopenflags()
-sys.setdlopenflags(os.RTLD_NOW)
+sys.setdlopenflags(os.RTLD_LAZY)
 try:
     extension_path = _find_extension(library_path)
     _fast_module = _load("_flambeau_fast", extension_path)

@@ -1,8 +1,7 @@
-"""Adam and AdamW. Source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101."""
+"""Adam and AdamW, one fused step per group. Source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101."""
 
-import math
-
-from .optimizer import Optimizer, check
+from .._call import _fast, _raise
+from .optimizer import Optimizer, check, handles, zeros_like
 
 
 
@@ -23,41 +22,26 @@ class Adam(Optimizer):
             "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay or self._decoupled})
 
+    def _update(self, group, params, grads):
+        amsgrad, (beta1, beta2), n = group["amsgrad"], group["betas"], len(params)
+        states = [self._state_of(p, amsgrad) for p in params]
+        most = [s["max_exp_avg_sq"] for s in states] if amsgrad else []
+        if _fast.flam_adam_step(
+                handles(params), n, handles(grads), n, handles([s["exp_avg"] for s in states]), n,
+                handles([s["exp_avg_sq"] for s in states]), n, handles(most), len(most),
+                handles([s["step"] for s in states]), n, float(group["lr"]), beta1, beta2, group["eps"],
+                group["weight_decay"], group["decoupled_weight_decay"], group["maximize"]):
+            _raise()
+
     def _state_of(self, p, amsgrad):
         state = self.state[p]
         if not state:
-            zeros, tensor = _makers()
-            state["step"] = tensor(0.0)
-            state["exp_avg"], state["exp_avg_sq"] = zeros(p), zeros(p)
+            from .. import tensor
+            state["step"] = tensor(0.0, device=p.device)
+            state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
         if amsgrad and "max_exp_avg_sq" not in state:
-            state["max_exp_avg_sq"] = _makers()[0](p)
+            state["max_exp_avg_sq"] = zeros_like(p)
         return state
-
-    def _update(self, group, params, grads):
-        lr, (beta1, beta2), decay = float(group["lr"]), group["betas"], group["weight_decay"]
-        amsgrad = group["amsgrad"]
-        for p, g in zip(params, grads):
-            state = self._state_of(p, amsgrad)
-            state["step"].add_(1)
-            t = state["step"].item()
-            if group["maximize"]:
-                g = -g
-            if decay and group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * decay)
-            elif decay:
-                g = g.add(p, alpha=decay)
-            first, second = state["exp_avg"], state["exp_avg_sq"]
-            first.lerp_(g, 1 - beta1)
-            second.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-            if amsgrad:
-                second = state["max_exp_avg_sq"].copy_(state["max_exp_avg_sq"].maximum(second))
-            root = second.sqrt().div_(math.sqrt(1 - beta2**t)).add_(group["eps"])
-            p.addcdiv_(first, root, value=-lr / (1 - beta1**t))
-
-
-def _makers():
-    from .. import tensor, zeros
-    return lambda p: zeros(p.shape, dtype=p.dtype, device=p.device), tensor
 
 
 class AdamW(Adam):

@@ -9,6 +9,7 @@ from collections import defaultdict
 from copy import deepcopy
 from itertools import chain
 
+from .._call import _fast
 from .._tensor import Tensor
 from ..autograd import enable_grad, no_grad
 
@@ -96,13 +97,12 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            found = [(p, g) for p, g in ((p, p.grad) for p in group["params"]) if g is not None]
-            if found:
-                self._update(group, *zip(*found))
+            for params, grads in _alike(group["params"]):
+                self._update(group, params, grads)
         return loss
 
     def _update(self, group, params, grads):
-        """Changes `params` in place."""
+        """Changes `params` in place; all have one dtype and device."""
         raise NotImplementedError
 
     # ---- hooks
@@ -189,6 +189,35 @@ def _counted(step):
 
 
 Optimizer.step = _counted(Optimizer.step)
+
+
+def _alike(params):
+    """Parameters that have a gradient, with it, apart by dtype and device."""
+    found = {}
+    for p in params:
+        grad = p.grad
+        if grad is not None:
+            some = found.setdefault((_fast.flam_tensor_dtype(p._h), _fast.flam_tensor_device(p._h)), ([], []))
+            some[0].append(p)
+            some[1].append(grad)
+    return found.values()
+
+
+def handles(tensors):
+    """What C takes for a list of tensors."""
+    return [t._h for t in tensors]
+
+
+def empty_like(p):
+    """State for a parameter, not set."""
+    from .. import empty
+    return empty(p.shape, dtype=p.dtype, device=p.device)
+
+
+def zeros_like(p):
+    """State for a parameter, zero."""
+    from .. import zeros
+    return zeros(p.shape, dtype=p.dtype, device=p.device)
 
 
 def check(name, value, ok):

@@ -1,6 +1,7 @@
-"""Stochastic gradient descent with momentum, Nesterov's variant and weight decay."""
+"""Stochastic gradient descent with momentum, Nesterov's variant and weight decay; one fused step per group."""
 
-from .optimizer import Optimizer, check
+from .._call import _fast, _raise
+from .optimizer import Optimizer, check, empty_like, handles
 
 
 class SGD(Optimizer):
@@ -18,18 +19,23 @@ class SGD(Optimizer):
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
 
     def _update(self, group, params, grads):
-        lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
-        for p, g in zip(params, grads):
-            if group["maximize"]:
-                g = -g
-            if decay:
-                g = g.add(p, alpha=decay)
-            if momentum:
-                state = self.state[p]
-                buf = state.get("momentum_buffer")
-                if buf is None:
-                    buf = state["momentum_buffer"] = g.detach().clone()
-                else:
-                    buf.mul_(momentum).add_(g, alpha=1 - group["dampening"])
-                g = g.add(buf, alpha=momentum) if group["nesterov"] else buf
-            p.add_(g, alpha=-float(lr))
+        if not group["momentum"]:
+            return self._step(group, params, grads, [], False)
+        for first in False, True:  # parameters whose buffers hold nothing yet step apart
+            chosen = [(p, g) for p, g in zip(params, grads)
+                      if (self.state[p].get("momentum_buffer") is None) == first]
+            if not chosen:
+                continue
+            some, their = zip(*chosen)
+            for p in some if first else ():
+                self.state[p]["momentum_buffer"] = empty_like(p)
+            self._step(group, some, their, [self.state[p]["momentum_buffer"] for p in some], first)
+            if first is False and len(some) == len(params):
+                return None
+
+    def _step(self, group, params, grads, buffers, first):
+        n = len(params)
+        if _fast.flam_sgd_step(handles(params), n, handles(grads), n, handles(buffers), len(buffers),
+                               float(group["lr"]), group["momentum"], group["dampening"], group["weight_decay"],
+                               group["nesterov"], group["maximize"], first):
+            _raise()

@@ -2,6 +2,7 @@
 
 import math
 
+from ..._gen import api
 from ..._tensor import Tensor
 from ...autograd import no_grad
 
@@ -28,16 +29,10 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     return total
 
 
-@no_grad()
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales all gradients so that their joint norm is at most `max_norm`; returns the norm before."""
-    grads = _with_grad(parameters)
-    total = get_total_norm(grads, norm_type, error_if_nonfinite)
-    if grads:
-        factor = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-        for grad in grads:
-            grad.mul_(factor.to(grad.device))
-    return total
+    parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    return api.clip_grad_norm_(parameters, float(max_norm), float(norm_type), error_if_nonfinite)
 
 
 @no_grad()
