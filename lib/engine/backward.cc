@@ -151,8 +151,9 @@ Tensor conform(Tensor g, DimsView sizes, Dtype dtype, const char* op) {
   return g.dtype() == dtype ? g : ops::to_dtype(g, dtype);
 }
 
-bool is_only_user(const Tensor& t) {
-  return t.impl()->use_count() == 1 && t.storage()->use_count() == 1 && !t.impl()->autograd;
+bool is_only_user(const Tensor& t) {  // and it has an element of its own for each index: no expanded gradient
+  return t.impl()->use_count() == 1 && t.storage()->use_count() == 1 && !t.impl()->autograd &&
+         t.is_contiguous();
 }
 
 void Walk::deliver(const Edge& e, Tensor grad) {

@@ -63,6 +63,7 @@ Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double ato
 }
 
 bool allclose(const Tensor& input, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  const Call c{"allclose", Cast::keep, {input, other}};
   return is_true(all(isclose(input, other, rtol, atol, equal_nan)));
 }
 

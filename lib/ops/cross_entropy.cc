@@ -175,6 +175,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
 Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
                 int64_t ignore_index, int32_t reduction) {
   check_reduction("nll_loss", reduction);
+  const Call c{"nll_loss", Cast::f32, {input, target, weight}};
   const int64_t dim = class_dim("nll_loss", input);
   check_classes(input, target, weight, dim);
   const int64_t classes = input.size(dim);
@@ -182,12 +183,12 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
   check_range(t, ignore_index, classes);
   const Tensor counts = unsqueeze(ne(t, num(ignore_index)), dim);
   const Tensor hit = logical_and(at_target(t, classes, dim, input.dim()), counts);
-  Tensor x = input, share = to_dtype(hit, input.dtype());
+  Tensor x = c[0], share = to_dtype(hit, x.dtype());
   if (weight) {
     Dims along(size_t(input.dim()), 1);
     along[size_t(dim)] = classes;
     const Tensor w = reshape(weight, along);
-    x = mul(input, w);
+    x = mul(x, w);
     share = mul(share, w);
   }
   const Tensor losses = neg(sum(keep_where(hit, x), {&dim, 1}));

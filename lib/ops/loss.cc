@@ -128,6 +128,7 @@ Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t red
   check_same_shape(input, target, "Target size must be the same as input size");
   check_reduction("binary_cross_entropy_with_logits", reduction);
   const int32_t own = weight || pos_weight ? int32_t(FLAM_REDUCTION_NONE) : reduction;
+  const Call c{"binary_cross_entropy_with_logits", Cast::f32, {input, target, weight, pos_weight}};
   Tensor y;
   if (pos_weight) {
     const Tensor log_weight = one_plus(mul(sub(pos_weight, num(int64_t{1})), target));
@@ -145,17 +146,19 @@ Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t red
 Tensor kl_div(T input, T target, int32_t reduction, bool log_target) {
   const bool batch_mean = reduction == FLAM_REDUCTION_BATCHMEAN;
   if (!batch_mean) check_reduction("kl_div", reduction);
+  const Call c{"kl_div", Cast::f32, {input, target}};
+  const Tensor &x = c[0], &t = c[1];
   Tensor losses;
   if (log_target) {
-    losses = mul(exp(target), sub(target, input));
+    losses = mul(exp(t), sub(t, x));
   } else {
     const Tensor positive =
-        where(gt(target, num(int64_t{0})), target, num(int64_t{1}));  // 0 log 0 is 0
-    losses = sub(mul(target, log(positive)), mul(target, input));
+        where(gt(t, num(int64_t{0})), t, num(int64_t{1}));  // 0 log 0 is 0
+    losses = sub(mul(t, log(positive)), mul(t, x));
   }
   if (!batch_mean) return reduced(losses, reduction);
-  check(input.dim() > 0, Code::shape, "kl_div: batchmean needs an input with a first dimension");
-  return div(sum(losses), num(input.size(0)));
+  check(x.dim() > 0, Code::shape, "kl_div: batchmean needs an input with a first dimension");
+  return div(sum(losses), num(x.size(0)));
 }
 
 }  // namespace flambeau::ops

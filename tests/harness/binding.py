@@ -1,0 +1,65 @@
+"""The library through its Python binding, by C names: what api.json says a function is called in torch."""
+
+import functools
+import json
+import pathlib
+
+import flambeau
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def functions():
+    api = json.loads((ROOT / "bindings" / "api.json").read_text())
+    return {f["name"].removeprefix("flam_"): f for f in api["functions"] if f["namespace"] == "ops"}
+
+
+def _lookup(spelling):
+    head, _, rest = spelling.partition(".")
+    if head == "Tensor":
+        return lambda self, *args, **kwargs: getattr(self, rest)(*args, **kwargs)
+    target = flambeau if head == "torch" else flambeau.nn.functional
+    for part in rest.split("."):
+        target = getattr(target, part)
+    return target
+
+
+def function(name):
+    """The Python function of an op, under the first of its torch names."""
+    spellings = functions()[name]["torch"]
+    if not spellings:
+        raise LookupError(f"flam_{name} has no torch spelling: the row needs call=")
+    return _lookup(spellings[0])
+
+
+def inplace(name):
+    """The in-place method, or None where the header derives none."""
+    form = functions().get(name + "_")
+    if not form or form["form"] != "inplace":
+        return None
+    spelling = next((s for s in form["torch"] if s.startswith("Tensor.")), None)
+    return _lookup(spelling) if spelling else None
+
+
+def has_out(name):
+    form = functions().get(name + "_out")
+    return bool(form) and any(s.startswith("torch.") for s in functions()[name]["torch"])
+
+
+def tensor(array, dtype, device="cpu", requires_grad=False):
+    array = np.asarray(array)
+    t = flambeau.tensor(array.astype(np.float64) if array.dtype.kind == "f" else array)
+    t = t.to(getattr(flambeau, dtype)).to(device)
+    return t.requires_grad_() if requires_grad else t
+
+
+def array(t):
+    """A tensor's values as float64, or as integers or bool."""
+    t = t.detach().cpu()
+    return t.double().numpy() if t.is_floating_point() else t.numpy()
+
+
+def dtype_name(t):
+    return str(t.dtype).removeprefix("torch.").removeprefix("flambeau.")

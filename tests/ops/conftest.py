@@ -1,0 +1,23 @@
+"""pytest --device cpu|sim|emu: where the ops run. A simulated device always exists beside the cpu."""
+
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(ROOT / "tests" / "ops")]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--device", default="cpu", choices=("cpu", "sim", "emu"))
+
+
+def pytest_configure(config):
+    kernels = ",kernels=emu" if config.getoption("--device") == "emu" else ""
+    os.environ.setdefault("FLAMBEAU_SIM", "devices=2,memory=256MiB" + kernels)
+
+
+def pytest_generate_tests(metafunc):
+    if "device" in metafunc.fixturenames:
+        chosen = metafunc.config.getoption("--device")
+        metafunc.parametrize("device", ["cpu" if chosen == "cpu" else "sim:0"])
