@@ -19,6 +19,14 @@ template <Name N> struct AddBackward {
   }
 };
 
+struct RsubBackward {
+  double alpha;
+  static constexpr auto name = "RsubBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {!wanted(0) ? Tensor() : alpha == 1 ? neg(dy) : mul(dy, num(-alpha)), dy};
+  }
+};
+
 struct MulBackward {
   Saved a, b;
   static constexpr auto name = "MulBackward0";
@@ -68,6 +76,17 @@ void check_alpha(const char* op, double alpha, Dtype dtype) {
         alpha);
 }
 
+void check_subtraction(const Tensor& input, const Tensor& other) {
+  check(input.dtype() != Dtype::boolean && other.dtype() != Dtype::boolean, Code::dtype,
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+        "invert a mask, use the `~` or `logical_not()` operator instead.");
+}
+
+Tensor difference(Call& c, size_t from, size_t what, double alpha) {
+  return alpha == 1 ? c.map(kSub, {c[from], c[what]})
+                    : c.map(kAddScaled, {c[from], c[what]}, {-alpha});
+}
+
 template <class Backward> Tensor chosen(const char* op, const Kernel& k, const Tensor& input,
                                         const Tensor& other, bool greatest) {
   Call c{op, Cast::keep, {input, other}};
@@ -86,18 +105,19 @@ Tensor add(const Tensor& input, const Tensor& other, double alpha) {
 }
 
 Tensor sub(const Tensor& input, const Tensor& other, double alpha) {
-  check(input.dtype() != Dtype::boolean && other.dtype() != Dtype::boolean, Code::dtype,
-        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
-        "invert "
-        "a mask, use the `~` or `logical_not()` operator instead.");
+  check_subtraction(input, other);
   Call c{"sub", Cast::keep, {input, other}};
   check_alpha("sub", alpha, c.promote());
-  Tensor y = alpha == 1 ? c.map(kSub, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {-alpha});
+  Tensor y = difference(c, 0, 1, alpha);
   return c.track(std::move(y), AddBackward<"SubBackward0">{-alpha});
 }
 
 Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
-  return sub(other, input, alpha);
+  check_subtraction(input, other);
+  Call c{"rsub", Cast::keep, {input, other}};
+  check_alpha("rsub", alpha, c.promote());
+  Tensor y = difference(c, 1, 0, alpha);
+  return c.track(std::move(y), RsubBackward{alpha});
 }
 
 Tensor mul(const Tensor& input, const Tensor& other) {

@@ -39,7 +39,7 @@ template <Name N> struct RemainderBackward {
 };
 
 void check_divisor(const char* op, const Tensor& divisor) {
-  if (is_floating(divisor.dtype()) || !divisor.device().is_cpu() || divisor.numel() == 0) return;
+  if (!is_integral(divisor.dtype()) || !divisor.device().is_cpu() || divisor.numel() == 0) return;
   const Tensor nonzero = flambeau::empty({}, Dtype::boolean, kCpu);
   run_fold(op, kTruth, divisor.dtype(), nonzero, divisor, Over(divisor, {}, false).dims,
            {kAllTrue});

@@ -42,7 +42,7 @@ int32 = int = dtype("int32", 6, 4, False, True, "i4", "i")
 int16 = short = dtype("int16", 7, 2, False, True, "i2", "h")
 int8 = dtype("int8", 8, 1, False, True, "i1", "b")
 uint8 = dtype("uint8", 9, 1, False, False, "u1", "B")
-bool = dtype("bool", 10, 1, False, False, "?", "?")
+bool = dtype("bool", 10, 1, False, False, "b1", "?")
 
 DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool)
 BY_CODE = (None, *DTYPES)

@@ -1,0 +1,91 @@
+"""The table is complete, and the harness fails on a wrong value, a wrong gradient and a missing row."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import exempt
+import flambeau
+from tests.harness import binding, checks
+from tests.harness.table import ROWS
+from test_ops import NAMES
+
+OURS = ("pointwise.h", "binary.h", "ternary.h", "compare.h", "activation.h", "reduce.h", "loss.h")
+
+
+def test_tables_were_loaded():
+    assert len(NAMES) > 100
+
+
+def test_every_function_has_a_row():
+    absent, unknown = checks.missing(ROWS, exempt.REASONS)
+    absent = [n for n in absent if binding.functions()[n]["header"] in OURS]
+    assert not absent, f"no row in tests/ops and no reason in exempt.py: {absent}"
+    assert not unknown, f"rows for functions that no header has: {unknown}"
+
+
+def test_a_missing_row_is_found():
+    tables = {n: r for n, r in ROWS.items() if n != "gelu"}
+    assert "gelu" in checks.missing(tables, exempt.REASONS)[0]
+
+
+def test_a_row_of_no_function_is_found():
+    assert checks.missing({**ROWS, "gelu2": None}, exempt.REASONS)[1] == ["gelu2"]
+
+
+def broken(name, **changes):
+    return dataclasses.replace(ROWS[name], **changes)
+
+
+def test_a_wrong_value_is_found(device):
+    row = broken("exp", ref=lambda x: np.exp(np.asarray(x, float)) * (1 + 1e-5))
+    with pytest.raises(AssertionError, match="ULP of float32"):
+        checks.forward(row, device, "float32")
+
+
+def test_a_wrong_dtype_is_found(device):
+    with pytest.raises(AssertionError, match="dtype"):
+        checks.forward(broken("eq", result=None), device, "float32")
+
+
+class Wrong(flambeau.autograd.Function):
+    """The square, with a slope that is wrong where its factor is not 2."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return dy * x * ctx.factor, None
+
+
+def test_a_wrong_gradient_is_found():
+    checks.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0), second=False))
+    with pytest.raises(AssertionError, match="gradient of operand 0"):
+        checks.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0001), second=False))
+
+
+def test_a_wrong_second_derivative_is_found():
+    def call(x):  # the slope's own slope is cut off
+        return Wrong.apply(x, 2.0) if not x.requires_grad else x * x.detach() * 2 - (x * x).detach()
+
+    with pytest.raises(AssertionError, match="second derivative of operand 0"):
+        checks.gradients(broken("square", call=call))
+
+
+def test_a_missing_error_is_found(device):
+    with pytest.raises(pytest.fail.Exception):
+        checks.wrong_dtypes(broken("abs", bad={"float64": "bool"}), device)
+
+
+def test_a_result_that_depends_on_strides_is_found(device):
+    def call(x):
+        return x.exp() + (0.0 if x.is_contiguous() else 1.0)
+
+    with pytest.raises(AssertionError):
+        checks.layouts(broken("exp", call=call), device)
