@@ -1,0 +1,29 @@
+//! The C interface of flambeau as Rust declarations; programs use the crate `flambeau`.
+//!
+//! `ffi.rs` and `link.rs` are bindgen's reading of the headers, `gen/` comes from `bindings/generate`. With the
+//! feature `load` (the default) the functions go through a table that the first call fills by `dlopen`; with
+//! `link` alone they are the library's symbols. Enumerations are integers: a newer library may know more of them.
+#![allow(non_camel_case_types, non_upper_case_globals)]
+#![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+
+mod ffi;
+#[path = "gen/constants.rs"]
+mod constants;
+
+pub use constants::*;
+pub use ffi::*;
+
+/// What this crate was generated from: the least library that it accepts.
+pub const VERSION: (u32, u32, u32) = (FLAM_VERSION_MAJOR, FLAM_VERSION_MINOR, FLAM_VERSION_PATCH);
+
+#[cfg(any(feature = "load", not(feature = "link")))]
+mod load;
+#[cfg(any(feature = "load", not(feature = "link")))]
+pub use load::{load, *};
+
+#[cfg(all(feature = "link", not(feature = "load")))]
+mod link;
+#[cfg(all(feature = "link", not(feature = "load")))]
+mod linked;
+#[cfg(all(feature = "link", not(feature = "load")))]
+pub use {link::*, linked::load};
