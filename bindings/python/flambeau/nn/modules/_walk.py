@@ -5,6 +5,7 @@ Every walk visits a shared parameter or module once, under the first name it is 
 
 from ..._types import device as device_type
 from ..._types import dtype as dtype_type
+from ._mirror import sync
 
 
 class WalkMixin:
@@ -144,6 +145,7 @@ class WalkMixin:
                 for name, buffer in module._buffers.items():
                     if buffer is not None:
                         module._buffers[name] = fn(buffer)
+                        sync(module, name)
         return self
 
     def to(self, *args, **kwargs):

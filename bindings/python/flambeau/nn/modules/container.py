@@ -8,6 +8,7 @@ from operator import index
 
 from ..._tensor import Tensor
 from ..parameter import Parameter
+from ._mirror import sync
 from .module import Module, _indent
 
 
@@ -21,7 +22,10 @@ class _Indexed(Module):
         return list(self._modules)[i]
 
     def _replace(self, modules):
+        names = list(self._modules)
         self._modules = {str(i): m for i, m in enumerate(modules)}
+        for name in dict.fromkeys([*names, *self._modules]):
+            sync(self, name)
 
     def __len__(self):
         return len(self._modules)
@@ -142,6 +146,7 @@ class ModuleDict(Module):
 
     def __delitem__(self, key):
         del self._modules[key]
+        sync(self, key)
 
     def __len__(self):
         return len(self._modules)
@@ -153,10 +158,13 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self):
-        self._modules.clear()
+        for key in list(self._modules):
+            del self[key]
 
     def pop(self, key):
-        return self._modules.pop(key)
+        found = self[key]
+        del self[key]
+        return found
 
     def keys(self):
         return self._modules.keys()

@@ -56,19 +56,19 @@ class _Conv(Module):
         pads = []
         for k, d, p in zip(reversed(self.kernel_size), reversed(self.dilation), reversed(self._sides())):
             pads += [p, p] if isinstance(p, int) else list(p)
-        return F.pad(input, pads, mode=self.padding_mode)
+        return F.pad(input, pads, mode="constant" if self.padding_mode == "zeros" else self.padding_mode)
 
     def _sides(self):
         if self.padding == "valid":
             return (0,) * self._n
         if self.padding == "same":
             totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size)]
-            return tuple((t // 2, t - t // 2) for t in totals)
+            return tuple(t // 2 if t % 2 == 0 else (t // 2, t - t // 2) for t in totals)
         return self.padding
 
     def forward(self, input):
-        padding = self.padding
-        if self.padding_mode != "zeros":
+        padding = self._sides()
+        if self.padding_mode != "zeros" or any(not isinstance(side, int) for side in padding):
             input, padding = self._pad(input), (0,) * self._n
         return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 

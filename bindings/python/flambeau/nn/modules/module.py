@@ -8,6 +8,7 @@ import itertools
 
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
+from ._mirror import KEY, mirror, sync
 from ._state import StateMixin
 from ._walk import WalkMixin
 
@@ -90,6 +91,7 @@ class Module(StateMixin, WalkMixin):
         elif isinstance(value, Module):
             self._claim(name, "_modules", "assign module")
             state["_modules"][name] = value
+            sync(self, name)
         elif isinstance(value, Buffer):
             self._claim(name, "_buffers", "assign buffer")
             self.register_buffer(name, value, value.persistent)
@@ -98,16 +100,19 @@ class Module(StateMixin, WalkMixin):
                 raise TypeError(f"cannot assign '{_typename(value)}' as parameter '{name}' "
                                 "(torch.nn.Parameter or None expected)")
             state["_parameters"][name] = None
+            sync(self, name)
         elif "_modules" in state and name in state["_modules"]:
             if value is not None:
                 raise TypeError(f"cannot assign '{_typename(value)}' as child module '{name}' "
                                 "(torch.nn.Module or None expected)")
             state["_modules"][name] = None
+            sync(self, name)
         elif "_buffers" in state and name in state["_buffers"]:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
                                 "(torch.nn.Buffer, torch.Tensor or None expected)")
             state["_buffers"][name] = value
+            sync(self, name)
         else:
             object.__setattr__(self, name, value)
 
@@ -127,17 +132,22 @@ class Module(StateMixin, WalkMixin):
             if name in state[group]:
                 del state[group][name]
                 state["_non_persistent_buffers_set"].discard(name)
+                sync(self, name)
                 return
         object.__delattr__(self, name)
 
     def __dir__(self):
         return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
 
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != KEY}
+
     def __setstate__(self, state):
         self.__dict__.update(state)
         for name in _FRESH:
             self.__dict__.setdefault(name, {})
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        mirror(self)
 
     # ---- registration
 
@@ -152,6 +162,7 @@ class Module(StateMixin, WalkMixin):
                              f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
                              "the forward() method.")
         self._parameters[name] = param
+        sync(self, name)
 
     def register_buffer(self, name, tensor, persistent=True):
         """Adds a tensor to the module's state that is not learned."""
@@ -161,6 +172,7 @@ class Module(StateMixin, WalkMixin):
                             "(torch Tensor or None required)")
         self._buffers[name] = tensor
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+        sync(self, name)
 
     def add_module(self, name, module):
         """Adds a child under `name`."""
@@ -168,6 +180,7 @@ class Module(StateMixin, WalkMixin):
             raise TypeError(f"{_typename(module)} is not a Module subclass")
         self._check_name(name, "_modules", "module")
         self._modules[name] = module
+        sync(self, name)
 
     register_module = add_module
 
