@@ -1,8 +1,8 @@
 """Generates everything that follows from the headers: `python bindings/generate [--check]`.
 
-Every module emit_*.py beside this file has `emit(api) -> {path: text}`; paths are relative to the repository.
-Nothing is written unless the headers are without fault and every emitter has succeeded. With --check nothing is
-written at all: files that are not current are listed, and the exit status is 1.
+Every module emit_*.py beside this file has `emit(api) -> {path: text}`; paths are relative to the
+repository. Nothing is written unless the headers are without fault and every emitter has succeeded.
+With --check nothing is written at all: what is not current is listed, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def leftovers(files: dict[str, str]) -> list[pathlib.Path]:
     """Generated files beside the current ones that no emitter writes any more."""
     folders = {(ROOT / name).parent for name in files}
     found = []
-    for path in (p for folder in sorted(folders) if folder.is_dir() for p in sorted(folder.iterdir())):
+    for path in (
+        p for folder in sorted(folders) if folder.is_dir() for p in sorted(folder.iterdir())
+    ):
         if not path.is_file() or str(path.relative_to(ROOT)) in files:
             continue
         try:

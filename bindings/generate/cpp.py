@@ -1,4 +1,4 @@
-"""The C++ side of a C function: target signatures and argument conversions, shared by the C++ emitters."""
+"""The C++ side of a C function: its target's signature and the conversion of its arguments."""
 
 from __future__ import annotations
 
@@ -27,8 +27,13 @@ def cpp_type(p: Param, counted: bool, op: bool) -> str:
     if p.kind == "tensors":
         return "TensorsView"
     if counted:
-        return {"int64_t": "DimsView", "flam_dtype": "std::span<const flam_dtype>"}.get(bare, f"std::span<const {bare}>") \
-            if p.kind != "strings" else "std::span<const char* const>"
+        return (
+            {"int64_t": "DimsView", "flam_dtype": "std::span<const flam_dtype>"}.get(
+                bare, f"std::span<const {bare}>"
+            )
+            if p.kind != "strings"
+            else "std::span<const char* const>"
+        )
     if p.kind == "bool":
         return "bool"
     if p.kind == "dtype":
@@ -84,7 +89,12 @@ def argument(p: Param, counted: bool) -> str:
         return f"as_device({n})"
     if p.kind == "string":
         return f"as_text({n})"
-    if p.kind == "pointer" and p.nullable and p.type.startswith("const ") and pointee(p.type) != "void":
+    if (
+        p.kind == "pointer"
+        and p.nullable
+        and p.type.startswith("const ")
+        and pointee(p.type) != "void"
+    ):
         return f"as_optional({n})"
     return n
 
@@ -96,7 +106,11 @@ def _value_type(c_type: str, op: bool) -> str:
     if bare == "flam_tensor_list" and op:
         return "std::vector<Tensor>"
     return {"flam_bool": "bool", "flam_dtype": "Dtype", "flam_device": "Device"}.get(
-        bare, f"Ref<{bare}>" if bare.startswith("flam_") and c_type.count("*") else c_type.replace(" *", "*"))
+        bare,
+        f"Ref<{bare}>"
+        if bare.startswith("flam_") and c_type.count("*")
+        else c_type.replace(" *", "*"),
+    )
 
 
 def result_type(f: Function) -> str:
@@ -105,17 +119,32 @@ def result_type(f: Function) -> str:
     if kind == "handle":
         return _value_type(f.result["type"], op)
     if kind == "status":
-        types = [_value_type(p.type, op) if p.type.count("*") == 2 and "flam_" in p.type else _out_value(p) for p in outs(f)]
-        return "void" if not types else types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
+        types = [
+            _value_type(p.type, op)
+            if p.type.count("*") == 2 and "flam_" in p.type
+            else _out_value(p)
+            for p in outs(f)
+        ]
+        return (
+            "void"
+            if not types
+            else types[0]
+            if len(types) == 1
+            else f"std::tuple<{', '.join(types)}>"
+        )
     if kind == "value":
-        return {"flam_bool": "bool", "flam_dtype": "Dtype", "flam_device": "Device"}.get(f.result["type"], f.result["type"])
+        return {"flam_bool": "bool", "flam_dtype": "Dtype", "flam_device": "Device"}.get(
+            f.result["type"], f.result["type"]
+        )
     return f.result["type"].replace(" *", "*")
 
 
 def _out_value(p: Param) -> str:
     """The C++ value written through `T *out_x`."""
     inner = p.type[: p.type.rindex("*")].strip()
-    return {"flam_bool": "bool", "flam_dtype": "Dtype", "flam_device": "Device"}.get(inner, inner.replace(" *", "*"))
+    return {"flam_bool": "bool", "flam_dtype": "Dtype", "flam_device": "Device"}.get(
+        inner, inner.replace(" *", "*")
+    )
 
 
 def declaration(f: Function) -> str:
@@ -128,5 +157,7 @@ def declaration(f: Function) -> str:
     parts = []
     for i, p in enumerate(params):
         default = cpp_default(p, p.name in counted) if i >= keep else None
-        parts.append(parameter(p, p.name in counted, op) + (f" = {default}" if default is not None else ""))
+        parts.append(
+            parameter(p, p.name in counted, op) + (f" = {default}" if default is not None else "")
+        )
     return f"{result_type(f)} {f.op}({', '.join(parts)})"

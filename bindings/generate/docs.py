@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from model import Function
 
 _BULLET = re.compile(r"^- (?:`(?P<param>\w+)`|(?P<word>returns|errors|source)):\s*(?P<text>.*)$")
-_ALMOST = re.compile(r"^\s*[-*] +(?:`\w+`\s*(?:-|,|\(|$)|(?:`\w+`|returns?|errors?|sources?)\s*:)", re.IGNORECASE)
+_ALMOST = re.compile(
+    r"^\s*[-*] +(?:`\w+`\s*(?:-|,|\(|$)|(?:`\w+`|returns?|errors?|sources?)\s*:)", re.IGNORECASE
+)
 
 
 def parse(comment: str | None) -> dict:
@@ -17,7 +19,10 @@ def parse(comment: str | None) -> dict:
     doc["faults"] = faults = []
     if not comment:
         return doc
-    lines = [re.sub(r"^\s*\*? ?", "", line) for line in comment.strip().removeprefix("/**").removesuffix("*/").split("\n")]
+    lines = [
+        re.sub(r"^\s*\*? ?", "", line)
+        for line in comment.strip().removeprefix("/**").removesuffix("*/").split("\n")
+    ]
     prose, target = [], None
     for line in lines:
         m = _BULLET.match(line)
@@ -36,8 +41,10 @@ def parse(comment: str | None) -> dict:
             target = None
             prose.append(line.rstrip())
             if _ALMOST.match(line):
-                faults.append(f"the bullet \"{line.strip()[:40]}\" is not of the form \"- `param`: ...\", "
-                              "\"- returns: ...\", \"- errors: ...\" or \"- source: ...\"")
+                faults.append(
+                    f'the bullet "{line.strip()[:40]}" is not of the form "- `param`: ...", '
+                    '"- returns: ...", "- errors: ..." or "- source: ..."'
+                )
     doc["text"] = "\n".join(prose).strip()
     first = re.split(r"(?<=[.:])\s", " ".join(doc["text"].split("\n\n")[0].split()), maxsplit=1)[0]
     doc["brief"] = first
@@ -48,22 +55,24 @@ def lint(f: Function) -> Iterator[str]:
     """What is missing from a function's doc comment."""
     doc = f.doc
     if not doc["text"]:
-        yield "no doc comment: /** One sentence. ... */ right before it, with a bullet per parameter"
+        yield "no doc comment: /** One sentence. ... */ before it, with a bullet per parameter"
         return
     yield from doc["faults"]
     visible = [p for p in f.params if p.name and not p.count_of]
     for p in visible:
         text = doc["params"].get(p.name)
         if text is None:
-            yield f"parameter `{p.name}` is not documented: add \"- `{p.name}`: what it is, shape, dtype, unit\""
+            bullet = f'"- `{p.name}`: what it is, shape, dtype, unit"'
+            yield f"parameter `{p.name}` is not documented: add {bullet}"
         elif not text:
             yield f"the bullet of `{p.name}` is empty"
         elif p.default not in (None, "0", "NULL") and "efault" not in text:
-            yield f"the bullet of `{p.name}` does not name its default, {p.default}: add \"default ...\""
+            yield f'the bullet of `{p.name}` does not name its default, {p.default}: "default ..."'
     for name in sorted(set(doc["params"]) - {p.name for p in visible}):
         yield f"`{name}` is documented and is no parameter" + (
-            "; a count needs no bullet" if name.startswith("n_") else "")
+            "; a count needs no bullet" if name.startswith("n_") else ""
+        )
     if f.result["kind"] != "void" and not doc["returns"]:
-        yield "no bullet \"- returns: ...\""
+        yield 'no bullet "- returns: ..."'
     if f.raises and not doc["errors"]:
-        yield "no bullet \"- errors: ...\": which FLAM_ERROR_ codes, and when"
+        yield 'no bullet "- errors: ...": which FLAM_ERROR_ codes, and when'

@@ -1,4 +1,4 @@
-"""The C++ declarations of ops and capi targets, in-place and out forms, and operand names for error texts."""
+"""The C++ declarations of targets, in-place and out forms, and operand names for error texts."""
 
 from __future__ import annotations
 
@@ -23,14 +23,21 @@ namespace flambeau::{namespace} {{
 
 
 def _wrapped(text: str) -> str:
-    return "\n".join(textwrap.wrap(text, 100, subsequent_indent="    ", break_long_words=False,
-                                   break_on_hyphens=False))
+    return "\n".join(
+        textwrap.wrap(
+            text, 100, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+    )
 
 
 def _declarations(api: Api, namespace: str, include: str) -> str:
     lines = [_wrapped(cpp.declaration(f) + ";") for f in api.functions if f.namespace == namespace]
-    return (cpp.BANNER + _HEADER.format(include=include, namespace=namespace) + "\n".join(lines)
-            + f"\n\n}}  // namespace flambeau::{namespace}\n")
+    return (
+        cpp.BANNER
+        + _HEADER.format(include=include, namespace=namespace)
+        + "\n".join(lines)
+        + f"\n\n}}  // namespace flambeau::{namespace}\n"
+    )
 
 
 def _form(f: Function) -> str:
@@ -40,18 +47,29 @@ def _form(f: Function) -> str:
     signature = ", ".join(cpp.parameter(p, p.name in counted, True) for p in params)
     call = ", ".join(p.name for p in plain)
     base = f.base.removeprefix("flam_")
-    return (_wrapped(f"Tensor {f.op}({signature}) {{") + "\n"
-            + _wrapped(f"  return into({params[0].name if f.form == 'inplace' else 'out'}, \"{base}\", Into::{f.form}, "
-                       f"[&] {{ return ops::{base}({call}); }});") + "\n}\n")
+    target = params[0].name if f.form == "inplace" else "out"
+    return (
+        _wrapped(f"Tensor {f.op}({signature}) {{")
+        + "\n"
+        + _wrapped(
+            f'  return into({target}, "{base}", Into::{f.form}, '
+            f"[&] {{ return ops::{base}({call}); }});"
+        )
+        + "\n}\n"
+    )
 
 
 def _operand_names(api: Api) -> str:
     rows = []
-    for f in sorted((f for f in api.functions if f.namespace == "ops" and not f.form), key=lambda f: f.op):
+    for f in sorted(
+        (f for f in api.functions if f.namespace == "ops" and not f.form), key=lambda f: f.op
+    ):
         names = [p.name for p in f.params if p.kind == "tensor"]
         if names:
             rows.append(f'    {{"{f.op}", "{" ".join(names)}"}},')
-    return cpp.BANNER + '''#include <cstring>
+    return (
+        cpp.BANNER
+        + """#include <cstring>
 
 #include "ops/ops.h"
 
@@ -63,7 +81,9 @@ struct Row {
   const char* operands;  // separated by spaces
 };
 constexpr Row kRows[] = {
-''' + "\n".join(rows) + '''
+"""
+        + "\n".join(rows)
+        + """
 };
 }  // namespace
 
@@ -80,13 +100,18 @@ std::string operand_name(const char* op, size_t i) {
 }
 
 }  // namespace flambeau
-'''
+"""
+    )
 
 
 def emit(api: Api) -> dict[str, str]:
     forms = [_form(f) for f in api.functions if f.form]
-    derived = (cpp.BANNER + '#include "ops/into.h"\n#include "ops/ops.h"\n\nnamespace flambeau::ops {\n\n'
-               + "\n".join(forms) + "\n}  // namespace flambeau::ops\n")
+    derived = (
+        cpp.BANNER
+        + '#include "ops/into.h"\n#include "ops/ops.h"\n\nnamespace flambeau::ops {\n\n'
+        + "\n".join(forms)
+        + "\n}  // namespace flambeau::ops\n"
+    )
     return {
         "lib/ops/gen/ops.h": _declarations(api, "ops", "tensor/tensor.h"),
         "lib/capi/gen/targets.h": _declarations(api, "capi", "capi/objects.h"),

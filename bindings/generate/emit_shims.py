@@ -7,18 +7,35 @@ import textwrap
 import cpp
 from model import Api, Function, Param
 
-_NULL_RESULT = {"handle": "nullptr", "status": None, "value": "{}", "string": "nullptr", "borrowed": "nullptr", "void": ""}
+_NULL_RESULT = {
+    "handle": "nullptr",
+    "status": None,
+    "value": "{}",
+    "string": "nullptr",
+    "borrowed": "nullptr",
+    "void": "",
+}
 
 
 def _parameters(f: Function) -> str:
-    parts = [p.type.replace("(*)", f"(*{p.name})") if "(*)" in p.type
-             else f"{p.type}{p.name}" if p.type.endswith("*") else f"{p.type} {p.name}" for p in f.params]
+    parts = [
+        p.type.replace("(*)", f"(*{p.name})")
+        if "(*)" in p.type
+        else f"{p.type}{p.name}"
+        if p.type.endswith("*")
+        else f"{p.type} {p.name}"
+        for p in f.params
+    ]
     return ", ".join(parts) or "void"
 
 
 def _needs_check(p: Param) -> bool:
-    return p.kind in ("tensor", "handle", "string", "options", "callback", "pointer", "out") \
-        and "*" in p.type and not p.nullable and "(*)" not in p.type
+    return (
+        p.kind in ("tensor", "handle", "string", "options", "callback", "pointer", "out")
+        and "*" in p.type
+        and not p.nullable
+        and "(*)" not in p.type
+    )
 
 
 def _failed(f: Function, code: str) -> str:
@@ -59,7 +76,8 @@ def _body(f: Function) -> list[str]:
     if f.name.endswith("_retain") and len(params) == 1 and f.result["kind"] == "void":
         return [f'  retain_handle({params[0].name}, "{f.name}");']
     counted = cpp.lists(f)
-    call = f"flambeau::{f.namespace}::{f.op}({', '.join(cpp.argument(p, p.name in counted) for p in params)})"
+    arguments = ", ".join(cpp.argument(p, p.name in counted) for p in params)
+    call = f"flambeau::{f.namespace}::{f.op}({arguments})"
     kind = f.result["kind"]
     if kind == "handle":
         return [f'  return guard_handle("{f.name}", [&] {{ return {call}; }});']
@@ -72,7 +90,7 @@ def _body(f: Function) -> list[str]:
 
 
 def _handed(f: Function) -> str | None:
-    """What the program hands over with a function to drop it: a callback's table, or `drop` and its data."""
+    """What is handed over with a way to drop it: a callback's table, or `drop` and its data."""
     for p in f.params:
         if p.kind == "callback" and "(*)" not in p.type:
             return p.name
@@ -80,32 +98,29 @@ def _handed(f: Function) -> str | None:
     return f"drop, {'user' if 'user' in names else 'payload'}" if "drop" in names else None
 
 
-def _handing(f: Function, handed: str) -> list[str]:
-    """The body of a function that takes such a thing over: a shim that fails before the target drops it."""
-    counted = cpp.lists(f)
-    params = cpp.visible(f)
-    arguments = [cpp.argument(p, p.name in counted) for p in params]
-    call = f"flambeau::{f.namespace}::{f.op}({', '.join(f'a{i}' for i in range(len(params)))})"
-    guard = {"handle": f'guard_handle("{f.name}", ', "status": f'guard_status("{f.name}", '}.get(f.result["kind"], "guard_value(")
-    outs = "".join(f", {p.name}" for p in cpp.outs(f)) if f.result["kind"] == "status" else ""
-    return [f"  Handed handed({handed});", *_checks(f), f"  return {guard}[&] {{",
-            *(f"    const auto& a{i} = {a};" for i, a in enumerate(arguments)),
-            "    handed.over();", f"    return {call};", f"  }}{outs});"]
-
-
 def _shim(f: Function) -> str:
-    head = textwrap.wrap(f"{f.result['type']}{'' if f.result['type'].endswith('*') else ' '}{f.name}({_parameters(f)}) {{",
-                         100, subsequent_indent="    ", break_long_words=False)
-    handed = _handed(f)
-    body = _handing(f, handed) if handed else [*_checks(f), *_body(f)]
-    return "\n".join([*head, *body, "}"]) + "\n"
+    space = "" if f.result["type"].endswith("*") else " "
+    head = textwrap.wrap(
+        f"{f.result['type']}{space}{f.name}({_parameters(f)}) {{",
+        100,
+        subsequent_indent="    ",
+        break_long_words=False,
+    )
+    handed = [f"  Handed handed({what});"] if (what := _handed(f)) else []
+    return "\n".join([*head, *handed, *_checks(f), *_body(f), "}"]) + "\n"
 
 
 def _file(header: str, functions: list[Function]) -> str:
-    targets = sorted({'"ops/ops.h"' if f.namespace == "ops" else '"capi/gen/targets.h"' for f in functions})
-    return (cpp.BANNER + "".join(f"#include {t}\n" for t in ['"capi/guard.h"', *targets])
-            + "\nusing namespace flambeau;\nusing namespace flambeau::capi;\n\nextern \"C\" {\n\n"
-            + "\n".join(_shim(f) for f in functions) + "\n}  // extern \"C\"\n")
+    targets = sorted(
+        {'"ops/ops.h"' if f.namespace == "ops" else '"capi/gen/targets.h"' for f in functions}
+    )
+    return (
+        cpp.BANNER
+        + "".join(f"#include {t}\n" for t in ['"capi/guard.h"', *targets])
+        + '\nusing namespace flambeau;\nusing namespace flambeau::capi;\n\nextern "C" {\n\n'
+        + "\n".join(_shim(f) for f in functions)
+        + '\n}  // extern "C"\n'
+    )
 
 
 def emit(api: Api) -> dict[str, str]:
@@ -116,5 +131,6 @@ def emit(api: Api) -> dict[str, str]:
     names = "\n".join(f"    {f.name};" for f in sorted(api.functions, key=lambda f: f.name))
     files["lib/capi/gen/exports.map"] = (
         "# Generated by bindings/generate from include/flambeau; do not edit.\n"
-        f"FLAMBEAU_0 {{\n  global:\n{names}\n  local:\n    *;\n}};\n")
+        f"FLAMBEAU_0 {{\n  global:\n{names}\n  local:\n    *;\n}};\n"
+    )
     return files

@@ -28,7 +28,9 @@ def _annotations(cursor) -> dict[str, str]:
     return found
 
 
-def _kind(type_name: str, name: str, enums: set[str], structs: dict[str, dict]) -> tuple[str, str | None]:
+def _kind(
+    type_name: str, name: str, enums: set[str], structs: dict[str, dict]
+) -> tuple[str, str | None]:
     """The kind of a parameter's type, and the enumeration it belongs to."""
     bare = pointee(type_name)
     stars = type_name.count("*")
@@ -68,11 +70,16 @@ class Reader:
 
     def read(self) -> Api:
         folder = self.include / "flambeau"
-        names = sorted(p.name for p in folder.glob("*.h") if p.name not in GENERATED and p.name != "common.h")
+        names = sorted(
+            p.name for p in folder.glob("*.h") if p.name not in GENERATED and p.name != "common.h"
+        )
         text = (folder / "common.h").read_text()
-        self.version = ".".join(re.search(rf"FLAM_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR", "PATCH"))
+        self.version = ".".join(
+            re.search(rf"FLAM_VERSION_{part} (\d+)", text)[1]
+            for part in ("MAJOR", "MINOR", "PATCH")
+        )
         parsed = [self._header(folder / name) for name in ["common.h", *names]]
-        self._raise_faults()  # of C that does not compile: what else could be said would only follow from them
+        self._raise_faults()  # C that does not compile: further faults would only follow from it
         for _, _, cursors in parsed:
             for c in cursors:
                 if c.kind == clang.CursorKind.TYPEDEF_DECL:
@@ -84,7 +91,13 @@ class Reader:
         functions = [g for f in self.functions for g in (f, *derived_forms(f))]
         self._whole(folder, functions)
         self._raise_faults()
-        return Api(self.version, self.enums, list(self.structs.values()), list(self.handles.values()), functions)
+        return Api(
+            self.version,
+            self.enums,
+            list(self.structs.values()),
+            list(self.handles.values()),
+            functions,
+        )
 
     def _raise_faults(self) -> None:
         if self.faults:
@@ -97,11 +110,23 @@ class Reader:
             first = seen.setdefault(f.name, f)
             if first is not f:
                 form = f" as the {f.form} form of {f.base}" if f.form else ""
-                self._fault(folder / f.header, f.line, f"{f.name}: declared{form}, and also in {first.header}:{first.line}")
+                self._fault(
+                    folder / f.header,
+                    f.line,
+                    f"{f.name}: declared{form}, and also in {first.header}:{first.line}",
+                )
         for f in functions:
             handle = pointee(f.result["type"])
-            if f.result["kind"] == "handle" and handle in self.handles and f"{handle}_release" not in seen:
-                self._fault(folder / f.header, f.line, f"{f.name}: returns a {handle} *, and there is no {handle}_release")
+            if (
+                f.result["kind"] == "handle"
+                and handle in self.handles
+                and f"{handle}_release" not in seen
+            ):
+                self._fault(
+                    folder / f.header,
+                    f.line,
+                    f"{f.name}: returns a {handle} *, and there is no {handle}_release",
+                )
         for s in self.structs.values():
             for text in lint.struct(s, set(seen)):
                 self._fault(*self.places[s["name"]], f"{s['name']}: {text}")
@@ -120,15 +145,35 @@ class Reader:
         match = re.search(r"\* namespace: (\w+)", opening)
         namespace = match[1] if match else None
         if namespace not in ("ops", "capi") and path.name != "common.h":
-            self._fault(path, 1, "the opening comment lacks a line ` * namespace: ops` or ` * namespace: capi`")
+            self._fault(
+                path,
+                1,
+                "the opening comment lacks a line ` * namespace: ops` or ` * namespace: capi`",
+            )
         unit = clang.Index.create().parse(
-            str(path), args=["-x", "c", "-std=c99", f"-I{self.include}", f"-I{_builtin_headers()}", "-DFLAM_GENERATE"])
+            str(path),
+            args=[
+                "-x",
+                "c",
+                "-std=c99",
+                f"-I{self.include}",
+                f"-I{_builtin_headers()}",
+                "-DFLAM_GENERATE",
+            ],
+        )
         for d in unit.diagnostics:
             if d.severity >= clang.Diagnostic.Error:
                 place = pathlib.Path(d.location.file.name) if d.location.file else path
-                self._fault(place if place.is_relative_to(self.include) else path, d.location.line, d.spelling)
-        cursors = [c for c in unit.cursor.get_children()
-                   if c.location.file and pathlib.Path(c.location.file.name).resolve() == path.resolve()]
+                self._fault(
+                    place if place.is_relative_to(self.include) else path,
+                    d.location.line,
+                    d.spelling,
+                )
+        cursors = [
+            c
+            for c in unit.cursor.get_children()
+            if c.location.file and pathlib.Path(c.location.file.name).resolve() == path.resolve()
+        ]
         return path, namespace, cursors
 
     def _typedef(self, c, cursors) -> None:
@@ -144,17 +189,48 @@ class Reader:
             callbacks = any("(*)" in f.type.spelling for f in fields)
             self.handles.pop(c.spelling, None)
             self.structs[c.spelling] = {
-                "name": c.spelling, "header": pathlib.Path(c.location.file.name).name, "doc": doc, "callbacks": callbacks,
-                "fields": [{"name": f.spelling, "type": f.type.spelling, "default": _annotations(f).get("default"),
-                            "doc": docs.parse(f.raw_comment)["text"]} for f in fields]}
+                "name": c.spelling,
+                "header": pathlib.Path(c.location.file.name).name,
+                "doc": doc,
+                "callbacks": callbacks,
+                "fields": [
+                    {
+                        "name": f.spelling,
+                        "type": f.type.spelling,
+                        "default": _annotations(f).get("default"),
+                        "doc": docs.parse(f.raw_comment)["text"],
+                    }
+                    for f in fields
+                ],
+            }
             return
-        following = [e for e in cursors if e.kind == clang.CursorKind.ENUM_DECL and e.location.line > c.location.line]
-        typedefs = [t for t in cursors if t.kind == clang.CursorKind.TYPEDEF_DECL and t.location.line > c.location.line]
+        following = [
+            e
+            for e in cursors
+            if e.kind == clang.CursorKind.ENUM_DECL and e.location.line > c.location.line
+        ]
+        typedefs = [
+            t
+            for t in cursors
+            if t.kind == clang.CursorKind.TYPEDEF_DECL and t.location.line > c.location.line
+        ]
         if following and (not typedefs or following[0].location.line < typedefs[0].location.line):
-            values = [{"name": v.spelling, "value": v.enum_value, "doc": docs.parse(v.raw_comment)["text"]}
-                      for v in following[0].get_children()]
-            self.enums.append({"name": c.spelling, "header": pathlib.Path(c.location.file.name).name, "doc": doc,
-                               "values": values})
+            values = [
+                {
+                    "name": v.spelling,
+                    "value": v.enum_value,
+                    "doc": docs.parse(v.raw_comment)["text"],
+                }
+                for v in following[0].get_children()
+            ]
+            self.enums.append(
+                {
+                    "name": c.spelling,
+                    "header": pathlib.Path(c.location.file.name).name,
+                    "doc": doc,
+                    "values": values,
+                }
+            )
 
     def _function(self, c, path, namespace) -> None:
         notes = _annotations(c)
@@ -168,15 +244,45 @@ class Reader:
             counted = i + 1 < len(raw) and raw[i + 1].spelling == f"n_{p.spelling}"
             if counted and kind == "pointer":
                 kind = LISTS.get(pointee(type_name), "pointer")
-            count_of = p.spelling[2:] if p.spelling.startswith("n_") and i and raw[i - 1].spelling == p.spelling[2:] else None
+            count_of = (
+                p.spelling[2:]
+                if p.spelling.startswith("n_") and i and raw[i - 1].spelling == p.spelling[2:]
+                else None
+            )
             keyword = keyword or "keyword" in marks
-            params.append(Param(p.spelling, type_name, kind, enum, "nullable" in marks, marks.get("default"),
-                                "variadic" in marks, keyword, "consumes" in marks,
-                                kind in ("tensor", "handle") and not type_name.startswith("const"), count_of, tuple(marks)))
-        f = Function(c.spelling, path.name, namespace, notes.get("since"), "blocks" in notes, notes.get("borrowed"),
-                     resolve_torch(c.spelling.removeprefix("flam_"), notes.get("torch", "")), None, None,
-                     docs.parse(c.raw_comment), self._result(c, notes), params,
-                     "inplace" in notes, "out" in notes, c.location.line)
+            params.append(
+                Param(
+                    p.spelling,
+                    type_name,
+                    kind,
+                    enum,
+                    "nullable" in marks,
+                    marks.get("default"),
+                    "variadic" in marks,
+                    keyword,
+                    "consumes" in marks,
+                    kind in ("tensor", "handle") and not type_name.startswith("const"),
+                    count_of,
+                    tuple(marks),
+                )
+            )
+        f = Function(
+            c.spelling,
+            path.name,
+            namespace,
+            notes.get("since"),
+            "blocks" in notes,
+            notes.get("borrowed"),
+            resolve_torch(c.spelling.removeprefix("flam_"), notes.get("torch", "")),
+            None,
+            None,
+            docs.parse(c.raw_comment),
+            self._result(c, notes),
+            params,
+            "inplace" in notes,
+            "out" in notes,
+            c.location.line,
+        )
         if not any(a.kind == clang.CursorKind.VISIBILITY_ATTR for a in c.get_children()):
             self._fault(path, f.line, f"{f.name}: not marked FLAM_API, so that it is not exported")
         if c.type.kind == clang.TypeKind.FUNCTIONNOPROTO:
@@ -184,7 +290,10 @@ class Reader:
         elif c.type.is_function_variadic():
             self._fault(path, f.line, f"{f.name}: no variable arguments; bindings cannot pass them")
         enum_of = {e["name"]: e for e in self.enums}
-        for fault in (*docs.lint(f), *lint.function(f, notes, self.version, enum_of, set(self.handles))):
+        for fault in (
+            *docs.lint(f),
+            *lint.function(f, notes, self.version, enum_of, set(self.handles)),
+        ):
             self._fault(path, f.line, f"{f.name}: {fault}")
         self.functions.append(f)
 
@@ -212,9 +321,13 @@ def _spelling(c_type) -> str:
 
 
 def _builtin_headers() -> str:
-    """Where <stddef.h> and <stdint.h> can be had without a compiler's driver: the wheel ships none."""
-    found = [p for pattern in ("gcc/*/*/include", "clang/*/include", "llvm-*/lib/clang/*/include")
-             for p in sorted(pathlib.Path("/usr/lib").glob(pattern)) if (p / "stddef.h").exists()]
+    """Where <stddef.h> and <stdint.h> are; the wheel of libclang ships none."""
+    found = [
+        p
+        for pattern in ("gcc/*/*/include", "clang/*/include", "llvm-*/lib/clang/*/include")
+        for p in sorted(pathlib.Path("/usr/lib").glob(pattern))
+        if (p / "stddef.h").exists()
+    ]
     return str(found[0]) if found else "/usr/include"
 
 

@@ -1,5 +1,5 @@
-"""What the dialect asks of a declaration beyond what a compiler checks. Every rule yields a text that says what
-is wrong and how to write it; headers.py puts file, line and function before it."""
+"""What the dialect asks of a declaration beyond what a compiler checks. Every rule yields a text
+that says what is wrong and how to write it; headers.py puts file, line and function before it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from collections.abc import Iterator
 
 from model import LISTS, SCALARS, Function, Param, pointee
 
-_KEYWORDS = set("""alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const
-constexpr continue decltype default delete do double else enum explicit export extern false float for friend goto if
-inline int long mutable namespace new noexcept not nullptr operator or private protected public register requires
-restrict return short signed sizeof static struct switch template this throw true try typedef typeid typename union
-unsigned using virtual void volatile while xor""".split())
+_KEYWORDS = set(
+    """alignas alignof and asm auto bitand bitor bool break case catch char class compl concept
+    const constexpr continue decltype default delete do double else enum explicit export
+    extern false float for friend goto if inline int long mutable namespace new noexcept not
+    nullptr operator or private protected public register requires restrict return short
+    signed sizeof static struct switch template this throw true try typedef typeid typename
+    union unsigned using virtual void volatile while xor""".split()
+)
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
 _NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable"}
 _MARKS = {"nullable", "default", "variadic", "keyword", "consumes"}
@@ -21,11 +24,12 @@ _SPELLING = re.compile(r"(torch|Tensor|F)(\.\w+)*")
 _NUMBER = re.compile(r"-?(\d+\.?\d*(e-?\d+)?|INFINITY)")
 
 
-def function(f: Function, notes: dict[str, str], version: str, enums: dict[str, dict],
-             handles: set[str]) -> Iterator[str]:
+def function(
+    f: Function, notes: dict[str, str], version: str, enums: dict[str, dict], handles: set[str]
+) -> Iterator[str]:
     yield from _name(f)
     for key in sorted(set(notes) - _NOTES):
-        yield f"the annotation \"{key}\" means nothing on a function; the macros are in common.h"
+        yield f'the annotation "{key}" means nothing on a function; the macros are in common.h'
     yield from _since(f, version)
     yield from _result(f, enums, handles)
     yield from _torch(f, notes.get("torch"))
@@ -61,20 +65,28 @@ def _result(f: Function, enums: dict[str, dict], handles: set[str]) -> Iterator[
     stars = type_name.count("*")
     if kind == "handle":
         if bare not in handles or stars != 1:
-            yield (f"returns {type_name}, which is no handle: a borrowed pointer says whose it is with "
-                   "FLAM_BORROWED(owner)")
+            yield (
+                f"returns {type_name}, which is no handle: a borrowed pointer says whose it is: "
+                "FLAM_BORROWED(owner)"
+            )
         elif type_name.startswith("const"):
             yield f"an owned handle is not const: return {bare} *, or mark it FLAM_BORROWED(owner)"
     elif kind in ("string", "borrowed") or stars:
         names = {p.name for p in f.params}
         if not f.borrowed:
-            yield f"returns {type_name} and does not say how long it lives: FLAM_BORROWED(a parameter, thread or process)"
+            yield (
+                f"returns {type_name} and does not say how long it lives: "
+                "FLAM_BORROWED(a parameter, thread or process)"
+            )
         elif f.borrowed not in names | {"thread", "process", "owner"}:
             yield f"FLAM_BORROWED({f.borrowed}) names neither a parameter nor thread nor process"
     elif f.borrowed:
         yield f"FLAM_BORROWED on {type_name}, which is no pointer"
     elif kind == "value" and bare not in _VALUES and bare not in enums:
-        yield f"returns the unknown type {type_name}; results are handles, flam_status, or one of {_listed(_VALUES)}"
+        yield (
+            f"returns the unknown type {type_name}; results are handles, flam_status, or one of "
+            + _listed(_VALUES)
+        )
     if f.result["nullable"] and not stars:
         yield f"FLAM_NULLABLE on the result {type_name}, which is no pointer"
     if kind != "status" and any(p.kind == "out" for p in f.params):
@@ -85,11 +97,13 @@ def _torch(f: Function, words: str | None) -> Iterator[str]:
     if words is None:
         return
     if not words.split():
-        yield "FLAM_TORCH(\"\") names no spelling"
+        yield 'FLAM_TORCH("") names no spelling'
     for word in words.split():
         if not _SPELLING.fullmatch(word):
-            yield (f"FLAM_TORCH: `{word}` is no spelling; write torch, Tensor, F, or a full one as in "
-                   "torch.special.expit, Tensor.max, F.gelu")
+            yield (
+                f"FLAM_TORCH: `{word}` is no spelling; write torch, Tensor, F, or a full one as in "
+                "torch.special.expit, Tensor.max, F.gelu"
+            )
 
 
 def _forms(f: Function) -> Iterator[str]:
@@ -98,8 +112,10 @@ def _forms(f: Function) -> Iterator[str]:
             continue
         if f.namespace != "ops" or f.result["type"] != "flam_tensor *":
             yield f"{macro} is for operations (namespace: ops) that return flam_tensor *"
-        elif macro == "FLAM_INPLACE" and not (f.params and f.params[0].kind == "tensor" and not f.params[0].nullable):
-            yield "FLAM_INPLACE needs a tensor as first parameter: it is what the in-place form writes into"
+        elif macro == "FLAM_INPLACE" and not (
+            f.params and f.params[0].kind == "tensor" and not f.params[0].nullable
+        ):
+            yield "FLAM_INPLACE needs a tensor as first parameter, to write into"
         elif macro == "FLAM_OUT" and any(p.name == "out" for p in f.params):
             yield "FLAM_OUT adds a parameter `out`, and there is one already"
 
@@ -109,7 +125,7 @@ def _parameter(f: Function, i: int, p: Param, enums: dict[str, dict]) -> Iterato
         yield f"number {i + 1} has no name"
         return
     for key in sorted(set(p.marks) - _MARKS):
-        yield f"the annotation \"{key}\" means nothing on a parameter; the macros are in common.h"
+        yield f'the annotation "{key}" means nothing on a parameter; the macros are in common.h'
     yield from _type(f, i, p)
     pointer = "*" in p.type
     if p.nullable and not pointer:
@@ -128,7 +144,7 @@ def _type(f: Function, i: int, p: Param) -> Iterator[str]:
     bare, stars = pointee(p.type), p.type.count("*")
     counted = i + 1 < len(f.params) and f.params[i + 1].count_of == p.name
     if p.kind == "unknown":
-        yield f"the type {p.type} is not of the dialect; see the table of kinds in bindings/generate/model.py"
+        yield f"the type {p.type} is not of the dialect; bindings/generate/README.md has a table"
     elif p.type == "float":
         yield "numbers are double, not float"
     elif p.name.startswith("n_") and p.kind == "size" and not p.count_of:
@@ -137,11 +153,16 @@ def _type(f: Function, i: int, p: Param) -> Iterator[str]:
         yield f"a count is a size_t, not {p.type}"
     elif p.kind in ("tensors", "strings") and not counted:
         yield f"a list is followed by its count, `size_t n_{p.name}`"
-    elif p.kind == "pointer" and bare in set(LISTS) | _VALUES and stars == 1 and "(*)" not in p.type:
+    elif (
+        p.kind == "pointer" and bare in set(LISTS) | _VALUES and stars == 1 and "(*)" not in p.type
+    ):
         if not p.type.startswith("const"):
-            yield f"results are written through parameters named out_*, as in `{bare} *out_{p.name}`"
+            yield f"results are written to parameters named out_*, as in `{bare} *out_{p.name}`"
         elif not p.nullable and not counted:
-            yield (f"a list is followed by its count, `size_t n_{p.name}`; an optional number is FLAM_NULLABLE")
+            yield (
+                f"a list is followed by its count, `size_t n_{p.name}`; "
+                "an optional number is FLAM_NULLABLE"
+            )
     elif p.kind in ("tensor", "handle") and stars > 1:
         yield f"results are written through parameters named out_*, as in `{bare} **out_{p.name}`"
     elif p.kind == "options" and not p.type.startswith("const") and not f.name.endswith("_init"):
@@ -196,7 +217,7 @@ def struct(s: dict, functions: set[str]) -> Iterator[str]:
     if s["callbacks"]:
         for name in ("user", "drop"):
             if name not in names:
-                yield f"callbacks need a field `{name}`: the program's own data, and who lets go of it"
+                yield f"callbacks need a field `{name}`: the program's data and who drops it"
     elif f"{s['name']}_init" not in functions:
         yield f"no function {s['name']}_init that sets the defaults"
 

@@ -19,7 +19,13 @@ SCALARS = {
     "size_t": "size",
     "flam_scope": "int",
 }
-LISTS = {"int64_t": "ints", "double": "doubles", "int32_t": "ints", "flam_dtype": "ints", "uint8_t": "bytes"}
+LISTS = {
+    "int64_t": "ints",
+    "double": "doubles",
+    "int32_t": "ints",
+    "flam_dtype": "ints",
+    "uint8_t": "bytes",
+}
 
 
 @dataclasses.dataclass
@@ -99,16 +105,43 @@ def derived_forms(f: Function) -> list[Function]:
         params = [dataclasses.replace(p) for p in f.params]
         params[0].type = params[0].type.replace("const ", "")
         params[0].mutable = True
-        doc = dict(f.doc, brief=f"In-place form of `{f.name}`: {f.doc['brief'][:1].lower()}{f.doc['brief'][1:]}")
+        doc = dict(
+            f.doc,
+            brief=f"In-place form of `{f.name}`: {f.doc['brief'][:1].lower()}{f.doc['brief'][1:]}",
+        )
         doc["returns"] = f"`{params[0].name}`, another handle to the same tensor."
         torch = [t + "_" for t in f.torch if t.startswith(("Tensor.", "torch."))]
-        forms.append(dataclasses.replace(f, name=f.name + "_", params=params, doc=doc, torch=torch,
-                                         form="inplace", base=f.name, inplace=False, out=False))
+        forms.append(
+            dataclasses.replace(
+                f,
+                name=f.name + "_",
+                params=params,
+                doc=doc,
+                torch=torch,
+                form="inplace",
+                base=f.name,
+                inplace=False,
+                out=False,
+            )
+        )
     if f.out:
         out = Param("out", "flam_tensor *", "tensor", mutable=True)
-        doc = dict(f.doc, params=dict(f.doc["params"]), brief=f"`{f.name}` into an existing tensor.")
+        doc = dict(
+            f.doc, params=dict(f.doc["params"]), brief=f"`{f.name}` into an existing tensor."
+        )
         doc["params"]["out"] = "the destination; resized where its shape differs."
         doc["returns"] = "`out`, another handle to the same tensor."
-        forms.append(dataclasses.replace(f, name=f.name + "_out", params=[*f.params, out], doc=doc, torch=[],
-                                         form="out", base=f.name, inplace=False, out=False))
+        forms.append(
+            dataclasses.replace(
+                f,
+                name=f.name + "_out",
+                params=[*f.params, out],
+                doc=doc,
+                torch=[],
+                form="out",
+                base=f.name,
+                inplace=False,
+                out=False,
+            )
+        )
     return forms

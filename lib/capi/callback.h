@@ -1,5 +1,6 @@
-// The host language's functions as the engine holds them: `user` is dropped exactly once, a failure carries
-// the host's own exception object through the engine, and results are taken over or refused whole.
+// The host language's functions as the engine holds them: `user` is dropped exactly once, a
+// failure carries the host's own exception object through the engine, and results are taken over
+// or refused whole.
 #pragma once
 #include <cstring>
 #include <span>
@@ -12,7 +13,9 @@
 namespace flambeau::capi {
 
 // A handle borrowed for the length of a call; NULL for an undefined tensor.
-inline const flam_tensor* handle(const Tensor& t) { return reinterpret_cast<const flam_tensor*>(t.impl()); }
+inline const flam_tensor* handle(const Tensor& t) {
+  return reinterpret_cast<const flam_tensor*>(t.impl());
+}
 
 // Tensors as an array of borrowed handles: a Tensor's bits are its handle.
 inline const flam_tensor* const* handles(TensorsView ts) {
@@ -27,7 +30,7 @@ inline Tensor adopt(flam_tensor* owned) {
 // Owns a callback's `user`.
 class Callback {
  public:
-  Callback(void* user, void (*drop)(void*)) : user_(user), drop_(drop) {}
+  Callback(void* user, void (*drop)(void*)) : user_(user), drop_(drop) { Handed::claim(user); }
   Callback(const Callback&) = delete;
   ~Callback() {
     if (drop_) drop_(user_);
@@ -39,8 +42,8 @@ class Callback {
   void (*drop_)(void*);
 };
 
-// Reads a struct of this or an older version over `own`, which holds the defaults; what a newer one has beyond
-// must be zero, because this library would ignore it.
+// Reads a struct of this or an older version over `own`, which holds the defaults; what a newer
+// one has beyond must be zero, because this library would ignore it.
 template <class T> bool read_sized(T* own, const T* given) {
   const size_t size = given->struct_size;
   if (size < sizeof given->struct_size) return false;
@@ -54,25 +57,27 @@ template <class T> bool read_sized(T* own, const T* given) {
 
 template <class T> void read_options(T* own, const T* given, const char* type) {
   check(read_sized(own, given), Code::invalid_argument, type, ": struct_size ", given->struct_size,
-        " is unknown; this library knows ", sizeof *own, " bytes. Set the struct up with its init function");
+        " is unknown; this library knows ", sizeof *own,
+        " bytes. Set the struct up with its init function");
 }
 
 // A callback's vtable. One that is refused still has its `user` dropped.
 template <class V> V sized_copy(const V* given, const char* type) {
   V v{};
   if (!read_sized(&v, given)) {
-    if (given->struct_size >= sizeof v && given->drop) given->drop(given->user);
-    fail(Code::invalid_argument, type, ": struct_size ", given->struct_size, " is unknown; this library knows ",
-         sizeof v, " bytes. Set it to sizeof(", type, ")");
+    if (given->struct_size >= sizeof v && given->drop) Callback(given->user, given->drop);
+    fail(Code::invalid_argument, type, ": struct_size ", given->struct_size,
+         " is unknown; this library knows ", sizeof v, " bytes. Set it to sizeof(", type, ")");
   }
   return v;
 }
 
-// Turns the error that a callback recorded on this thread (flam_error_set) into an exception that carries it;
-// defined beside the error record.
+// Turns the error that a callback recorded on this thread (flam_error_set) into an exception that
+// carries it; defined beside the error record.
 [[noreturn]] void throw_callback_error(const char* what, flam_status status);
 
-// While a host function runs, the thread's error record is that function's own; what was pending comes back after.
+// While a host function runs, the thread's error record is that function's own; what was pending
+// comes back after.
 class HostCall {
  public:
   HostCall() : before_(std::exchange(t_error, nullptr)) {}

@@ -1,5 +1,5 @@
-// The thread's error record. It keeps the first failure; recording one never throws, not even without
-// memory: then a record made at start stands in.
+// The thread's error record. It keeps the first failure; recording one never throws, not even
+// without memory: then a record made at start stands in.
 
 #include <new>
 
@@ -68,7 +68,8 @@ void record(const char* function) {
   try {
     throw;
   } catch (Error& error) {
-    Payload payload(std::exchange(error.payload, nullptr), std::exchange(error.drop_payload, nullptr));
+    Payload payload(std::exchange(error.payload, nullptr),
+                    std::exchange(error.drop_payload, nullptr));
     flam_error* e = make_record(error.code, error.what());
     payload.move_to(*e);
     keep_first(e);
@@ -99,7 +100,8 @@ flam_status null_operand(const char* function, const char* argument) noexcept {
   if (t_error) return pending_code();
   try {
     throw Error(Code::invalid_argument, cat_text(function, ": ", argument, " is NULL"),
-                "no error of an earlier call is pending on this thread, so it was never made, or its error was cleared");
+                "no error of an earlier call is pending on this thread, so it was never made, or "
+                "its error was cleared");
   } catch (...) {
     return record_exception(function);
   }
@@ -107,7 +109,8 @@ flam_status null_operand(const char* function, const char* argument) noexcept {
 
 void unknown_dtype(flam_dtype number) {
   throw Error(Code::invalid_argument, cat_text("there is no dtype of number ", number), {},
-              cat_text("FLAM_F32 to FLAM_BOOL are 1 to ", kDtypeCount - 1, ", unspecified is FLAM_DTYPE_NONE, 0"));
+              cat_text("FLAM_F32 to FLAM_BOOL are 1 to ", kDtypeCount - 1,
+                       ", unspecified is FLAM_DTYPE_NONE, 0"));
 }
 
 void unknown_device(flam_device code) {
@@ -117,7 +120,8 @@ void unknown_device(flam_device code) {
 
 void throw_callback_error(const char* what, flam_status status) {
   if (!t_error) {
-    fail(Code::callback, what, " failed with status ", status, " and recorded no error with flam_error_set");
+    fail(Code::callback, what, " failed with status ", status,
+         " and recorded no error with flam_error_set");
   }
   flam_error* e = std::exchange(t_error, nullptr);
   Error error(e->code, e->message);
@@ -127,9 +131,11 @@ void throw_callback_error(const char* what, flam_status status) {
   throw error;
 }
 
-// ---- targets ---------------------------------------------------------------------------------------------
+// ---- targets ----------------------------------------------------------------------------------
 
-uint32_t version() { return FLAM_VERSION_MAJOR << 16 | FLAM_VERSION_MINOR << 8 | FLAM_VERSION_PATCH; }
+uint32_t version() {
+  return FLAM_VERSION_MAJOR << 16 | FLAM_VERSION_MINOR << 8 | FLAM_VERSION_PATCH;
+}
 
 void version_require(int32_t major, int32_t minor) {
   check(major == FLAM_VERSION_MAJOR && minor <= FLAM_VERSION_MINOR, Code::abi_version,
@@ -154,6 +160,7 @@ void error_restore(flam_error* error) {
 
 void error_set(std::string_view message, void* data, void (*drop)(void*)) {
   Payload payload(data, drop);
+  Handed::claim(data);
   error_clear();
   try {
     flam_error* e = make_record(Code::callback, std::string(message));

@@ -1,6 +1,6 @@
-// Handles that are written down: those of open frames, to be released when the frame pops, and all of them
-// while leaks are tracked. Off, both cost one test per call. A frame counts handles, not objects: an object
-// returned twice stands in it twice, and each release strikes out one.
+// Handles that are written down: those of open frames, to be released when the frame pops, and
+// all of them while leaks are tracked. Off, both cost one test per call. A frame counts handles,
+// not objects: an object returned twice stands in it twice, and each release strikes out one.
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -92,7 +92,9 @@ void note_handle(RefCounted* object, const char* function) {
   try {
     std::string what = kind_of(object);
     std::lock_guard lock(ledger().mutex);
-    ++ledger().live.try_emplace(object, Ledger::Entry{function, 0, std::move(what)}).first->second.count;
+    ++ledger()
+          .live.try_emplace(object, Ledger::Entry{function, 0, std::move(what)})
+          .first->second.count;
   } catch (...) {
     if (t_frame) t_frame->handles.pop_back();
     throw;
@@ -139,7 +141,8 @@ const char* leak_report() {
     for (const auto& [object, e] : ledger().live) lines[e.what + " from " + e.function] += e.count;
   }
   std::vector<std::pair<std::string, int>> sorted(lines.begin(), lines.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return a.second > b.second; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](auto& a, auto& b) { return a.second > b.second; });
   text.clear();
   for (const auto& [what, count] : sorted) text += cat_text(count, " x ", what, "\n");
   return text.c_str();

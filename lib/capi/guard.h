@@ -1,5 +1,6 @@
-// What stands between a generated shim and its C++ target: NULL propagation, conversion of arguments, the
-// exception barrier, and the hand-over of results. Nothing here allocates or locks where a call succeeds.
+// What stands between a generated shim and its C++ target: NULL propagation, conversion of
+// arguments, the exception barrier, and the hand-over of results. Nothing here allocates or locks
+// where a call succeeds.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -17,17 +18,19 @@
 
 namespace flambeau::capi {
 
-// ---- the error record (error.cc) -------------------------------------------------------------------------
+// ---- the error record (error.cc) --------------------------------------------------------------
 
-inline FLAM_THREAD_LOCAL flam_error* t_error = nullptr;  // this thread's first failure since it was cleared
+inline FLAM_THREAD_LOCAL flam_error* t_error =
+    nullptr;  // this thread's first failure since it was cleared
 
 flam_status pending_code() noexcept;
 // Records the exception in flight unless an error is pending, and returns the pending code.
 flam_status record_exception(const char* function) noexcept;
-// A NULL where a handle is needed: the pending error's code, or a new error that names the argument.
+// A NULL where a handle is needed: the pending error's code, or a new error that names the
+// argument.
 flam_status null_operand(const char* function, const char* argument) noexcept;
 
-// ---- handles ---------------------------------------------------------------------------------------------
+// ---- handles ----------------------------------------------------------------------------------
 
 // Handles are written down while a frame is open on this thread, or while leaks are tracked.
 struct Frame;
@@ -35,17 +38,21 @@ inline FLAM_THREAD_LOCAL Frame* t_frame = nullptr;
 inline std::atomic<bool> tracking_handles = false;
 inline bool noting() { return t_frame || tracking_handles.load(std::memory_order_relaxed); }
 
-void note_handle(RefCounted* object, const char* function);  // throws only std::bad_alloc, having noted nothing
+void note_handle(RefCounted* object,
+                 const char* function);  // throws only std::bad_alloc, having noted nothing
 void forget_handle(RefCounted* object) noexcept;
 
-// Gives a result to the program. What cannot be noted is not given: its count dies with the argument.
+// Gives a result to the program. What cannot be noted is not given: its count dies with the
+// argument.
 inline flam_tensor* give(Tensor t, const char* function) {
-  if (t && noting()) [[unlikely]] note_handle(t.impl(), function);
+  if (t && noting()) [[unlikely]]
+    note_handle(t.impl(), function);
   return reinterpret_cast<flam_tensor*>(t.detach_handle());
 }
 
 template <class T> T* give(Ref<T> object, const char* function) {
-  if (object && noting()) [[unlikely]] note_handle(object.get(), function);
+  if (object && noting()) [[unlikely]]
+    note_handle(object.get(), function);
   return object.detach();
 }
 
@@ -63,14 +70,16 @@ template <class T> RefCounted* counted(T* handle) {
 
 template <class T> void release_handle(T* handle) noexcept {
   if (!handle) return;
-  if (noting()) [[unlikely]] forget_handle(counted(handle));
+  if (noting()) [[unlikely]]
+    forget_handle(counted(handle));
   counted(handle)->release();
 }
 
 template <class T> void retain_handle(T* handle, const char* function) noexcept {
   if (!handle) return;
   counted(handle)->retain();
-  if (!noting()) [[likely]] return;
+  if (!noting()) [[likely]]
+    return;
   try {
     note_handle(counted(handle), function);
   } catch (...) {  // without memory to note it, this count is the program's alone
@@ -79,32 +88,42 @@ template <class T> void retain_handle(T* handle, const char* function) noexcept 
 
 // Takes over a handle that the program hands in: from here on its count is the library's.
 template <class T> T* take_over(T* handle) noexcept {
-  if (handle && noting()) [[unlikely]] forget_handle(counted(handle));
+  if (handle && noting()) [[unlikely]]
+    forget_handle(counted(handle));
   return handle;
 }
 
-// What the program hands in with a way to drop it. Unless the target is reached, which then sees to that, it is
-// dropped here: exactly once, whatever fails.
+// What the program hands in with a way to drop it. Whoever takes it over claims it; what nobody
+// claimed, because an operand was NULL or memory ran out on the way, is dropped here. So it is
+// dropped exactly once, whatever fails.
 class Handed {
  public:
-  Handed(void (*drop)(void*), void* user) : drop_(drop), user_(user) {}
-  template <class Table> explicit Handed(const Table* t) {
+  Handed(void (*drop)(void*), void* user) : drop_(drop), user_(user), outer_(innermost_) {
+    innermost_ = this;
+  }
+  template <class Table> explicit Handed(const Table* t) : Handed(nullptr, nullptr) {
     if (!t || t->struct_size < offsetof(Table, drop) + sizeof t->drop) return;
     drop_ = t->drop;
     user_ = t->user;
   }
   Handed(const Handed&) = delete;
   ~Handed() {
+    innermost_ = outer_;
     if (drop_) drop_(user_);
   }
-  void over() noexcept { drop_ = nullptr; }
+  // Called by the object that drops `user` from now on.
+  static void claim(void* user) noexcept {
+    if (innermost_ && innermost_->user_ == user) innermost_->drop_ = nullptr;
+  }
 
  private:
-  void (*drop_)(void*) = nullptr;
-  void* user_ = nullptr;
+  static inline FLAM_THREAD_LOCAL Handed* innermost_ = nullptr;
+  void (*drop_)(void*);
+  void* user_;
+  Handed* outer_;
 };
 
-// ---- arguments -------------------------------------------------------------------------------------------
+// ---- arguments --------------------------------------------------------------------------------
 
 // A Tensor is one pointer, so a handle's bits are a Tensor that nobody counts.
 inline const Tensor& as_tensor(flam_tensor* const& handle) {
@@ -132,21 +151,26 @@ template <class T> bool has_null(T* const* list, size_t n) {
 [[noreturn]] void unknown_dtype(flam_dtype number);
 [[noreturn]] void unknown_device(flam_device code);
 inline Dtype as_dtype(flam_dtype number) {
-  if (uint32_t(number) >= uint32_t(kDtypeCount)) [[unlikely]] unknown_dtype(number);
+  if (uint32_t(number) >= uint32_t(kDtypeCount)) [[unlikely]]
+    unknown_dtype(number);
   return static_cast<Dtype>(number);
 }
 inline Device as_device(flam_device code) {
   const Device d = Device::from_code(code);
-  const bool known = d.type == DeviceType::cpu || d.type == DeviceType::cuda || d.type == DeviceType::sim;
-  if ((!known && code != 0) || d.index < -1) [[unlikely]] unknown_device(code);
+  const bool known =
+      d.type == DeviceType::cpu || d.type == DeviceType::cuda || d.type == DeviceType::sim;
+  if ((!known && code != 0) || d.index < -1) [[unlikely]]
+    unknown_device(code);
   return d;
 }
-inline std::string_view as_text(const char* s) { return s ? std::string_view(s) : std::string_view(); }
+inline std::string_view as_text(const char* s) {
+  return s ? std::string_view(s) : std::string_view();
+}
 template <class T> std::optional<T> as_optional(const T* p) {
   return p ? std::optional<T>(*p) : std::nullopt;
 }
 
-// ---- results ---------------------------------------------------------------------------------------------
+// ---- results ----------------------------------------------------------------------------------
 
 inline flam_dtype to_c(Dtype d) { return static_cast<flam_dtype>(d); }
 inline flam_device to_c(Device d) { return d.code(); }

@@ -5,6 +5,7 @@
 
 #include "base/ref.h"
 #include "capi/error.h"
+#include "data/loader.h"
 #include "device/event.h"
 #include "flambeau/autograd.h"
 #include "flambeau/common.h"
@@ -12,7 +13,6 @@
 #include "graph/generator.h"
 #include "graph/node.h"
 #include "graph/saved.h"
-#include "data/loader.h"
 #include "nn/module.h"
 #include "optim/optimizer.h"
 #include "tensor/state.h"

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "capi/guard.h"
 #include "graph/mode.h"
 #include "ops/defaults.h"
 #include "ops/ops.h"
@@ -127,6 +128,7 @@ Tensor tensor_from_blob(void* data, DimsView size, DimsView stride, Dtype dtype,
       if (drop) drop(user);
     }
   } guard{drop, user};
+  Handed::claim(user);
   check_dtype(dtype, "from_blob");
   const int64_t n = numel_of(size);
   const Dims strides = stride.data() ? Dims(stride) : contiguous_strides(size);

@@ -1,5 +1,5 @@
-/* What the C tests share: they see only the headers, open the library as any program does, and stop at the first
- * line that does not hold. Values of tensors are compared by reading them back. */
+/* What the C tests share: they see only the headers, open the library as any program does, and
+ * stop at the first line that does not hold. Values are compared by reading them back. */
 #ifndef TESTS_CAPI_CHECK_H
 #define TESTS_CAPI_CHECK_H
 
@@ -10,13 +10,13 @@
 
 #include "flambeau/load.h"
 
-#define CHECK(condition)                                                                         \
-  do {                                                                                           \
-    if (!(condition)) {                                                                          \
+#define CHECK(condition)                                                                          \
+  do {                                                                                            \
+    if (!(condition)) {                                                                           \
       fprintf(stderr, "%s:%d: failed: %s\n  pending error: %s\n", __FILE__, __LINE__, #condition, \
-              flam_api.error_message ? flam_error_message() : "(not loaded)");                   \
-      exit(1);                                                                                   \
-    }                                                                                            \
+              flam_api.error_message ? flam_error_message() : "(not loaded)");                    \
+      exit(1);                                                                                    \
+    }                                                                                             \
   } while (0)
 
 #define CHECK_ERROR(wanted, text)                        \
@@ -27,14 +27,14 @@
   } while (0)
 
 static void load(void) {
-  const char *reason = flam_library_load(NULL);
+  const char* reason = flam_library_load(NULL);
   if (reason) {
     fprintf(stderr, "%s\n", reason);
     exit(1);
   }
 }
 
-static flam_tensor *vector(double a, double b) {
+static flam_tensor* vector(double a, double b) {
   double data[2];
   const int64_t size[1] = {2};
   data[0] = a;
@@ -42,7 +42,7 @@ static flam_tensor *vector(double a, double b) {
   return flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 0);
 }
 
-static int equals(const flam_tensor *t, double a, double b) {
+static int equals(const flam_tensor* t, double a, double b) {
   double data[2] = {0, 0};
   if (flam_tensor_to_host(t, data, sizeof data) != FLAM_OK) return 0;
   return data[0] == a && data[1] == b;

@@ -1,10 +1,11 @@
-/* Frames and leak tracking: which handles a frame releases, how one is kept, and what the report says. Liveness is
- * seen from the tracked handles, so that a handle released twice or never shows. */
+/* Frames and leak tracking: which handles a frame releases, how one is kept, and what the report
+ * says. Liveness is seen from the tracked handles, so that a handle released twice or never
+ * shows. */
 #include "check.h"
 
 static int live(void) {
   int count = 0, n = 0;
-  const char *line;
+  const char* line;
   for (line = flam_leak_report(); *line; line = strchr(line, '\n') + 1) {
     CHECK(sscanf(line, "%d x ", &n) == 1);
     count += n;
@@ -63,20 +64,21 @@ static void test_failures_in_a_frame(void) {
 }
 
 /* A hook's result is handed to the engine: the frame around backward must not release it again. */
-static flam_status twice(void *user, const flam_tensor *grad, flam_tensor **out_grad) {
-  ++*(int *)user;
+static flam_status twice(void* user, const flam_tensor* grad, flam_tensor** out_grad) {
+  ++*(int*)user;
   *out_grad = flam_add(grad, grad, 1);
   return FLAM_OK;
 }
 
-static flam_status refuse(void *user, const flam_tensor *grad, flam_tensor **out_grad) {
+static flam_status refuse(void* user, const flam_tensor* grad, flam_tensor** out_grad) {
   (void)grad;
   (void)out_grad;
   flam_error_set("refused by the hook", user, NULL);
   return FLAM_ERROR_CALLBACK;
 }
 
-static flam_hook_callback hook_of(flam_status (*call)(void *, const flam_tensor *, flam_tensor **), int *user) {
+static flam_hook_callback hook_of(flam_status (*call)(void*, const flam_tensor*, flam_tensor**),
+                                  int* user) {
   flam_hook_callback hook;
   memset(&hook, 0, sizeof hook);
   hook.struct_size = sizeof hook;
@@ -92,10 +94,11 @@ static void test_handles_handed_over_by_callbacks(void) {
   flam_tensor *x = flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 1), *grad;
   const flam_hook_callback hook = hook_of(twice, &calls);
   const flam_scope frame = flam_frame_push();
-  flam_tensor *y;
+  flam_tensor* y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
   y = flam_sum(x, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK && calls == 1);
+  CHECK(flam_backward((const flam_tensor* const*)&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK &&
+        calls == 1);
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   grad = flam_tensor_grad(x);
   CHECK(equals(grad, 2, 2));
@@ -108,17 +111,19 @@ static void test_an_error_before_a_callback_stays_first(void) {
   int user = 0;
   const double data[2] = {3, 5};
   const int64_t size[1] = {2};
-  flam_tensor *x = flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 1);
+  flam_tensor* x = flam_tensor_from_data(data, size, 1, FLAM_F64, 0, 1);
   const flam_hook_callback hook = hook_of(refuse, &user);
   const flam_scope frame = flam_frame_push();
-  flam_tensor *y;
+  flam_tensor* y;
   CHECK(flam_tensor_register_hook(x, &hook) != NULL);
   y = flam_sum(x, NULL, 0, 0, FLAM_DTYPE_NONE);
-  CHECK(flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, 1, 0, NULL, 0) == FLAM_ERROR_CALLBACK);
+  CHECK(flam_backward((const flam_tensor* const*)&y, 1, NULL, 0, 1, 0, NULL, 0) ==
+        FLAM_ERROR_CALLBACK);
   CHECK(flam_error_payload() == &user);
   CHECK_ERROR(FLAM_ERROR_CALLBACK, "refused by the hook");
   flam_neg(NULL);
-  CHECK(flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK(flam_backward((const flam_tensor* const*)&y, 1, NULL, 0, 0, 0, NULL, 0) ==
+        FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_neg");
   CHECK(flam_frame_pop(frame) == FLAM_OK);
   flam_tensor_release(x);
@@ -130,8 +135,9 @@ static void test_the_report(void) {
   a = vector(1, 2);
   b = vector(1, 2);
   c = flam_neg(a);
-  CHECK(strcmp(flam_leak_report(), "2 x tensor f64[2] on cpu from flam_tensor_from_data\n"
-                                   "1 x tensor f64[2] on cpu from flam_neg\n") == 0);
+  CHECK(strcmp(flam_leak_report(),
+               "2 x tensor f64[2] on cpu from flam_tensor_from_data\n"
+               "1 x tensor f64[2] on cpu from flam_neg\n") == 0);
   flam_tensor_release(a);
   flam_tensor_release(b);
   flam_leak_tracking(0);
@@ -140,7 +146,7 @@ static void test_the_report(void) {
   flam_tensor_release(c); /* made before tracking began: nobody's concern */
   flam_neg(NULL);
   {
-    flam_error *error = flam_error_take();
+    flam_error* error = flam_error_take();
     CHECK(strcmp(flam_leak_report(), "1 x flam_error from flam_error_take\n") == 0);
     flam_error_release(error);
   }

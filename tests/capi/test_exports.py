@@ -1,4 +1,4 @@
-"""The library's symbols: exactly the header's functions in the node of the ABI, and nothing needed but the C library."""
+"""The library's symbols: exactly the headers' functions, and nothing needed but the C library."""
 
 import json
 import os
@@ -19,7 +19,9 @@ def library():
 
 
 def tool(*command):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [str(c) for c in command], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def declared():
@@ -33,7 +35,12 @@ def declared():
 
 
 def test_exports_are_the_headers_functions(library):
-    rows = [line.split() for line in tool("nm", "-D", "--defined-only", "--with-symbol-versions", library).splitlines()]
+    rows = [
+        line.split()
+        for line in tool(
+            "nm", "-D", "--defined-only", "--with-symbol-versions", library
+        ).splitlines()
+    ]
     exported = {name for _, kind, name in rows if kind != "A"}
     assert all("@@FLAMBEAU_0" in name for name in exported), exported
     assert {name.split("@")[0] for name in exported} == declared()
@@ -48,6 +55,11 @@ def test_the_api_description_has_the_headers_functions():
 def test_nothing_is_needed_but_the_c_library(library):
     dynamic = tool("readelf", "-d", library)
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
-    assert {re.sub(r"\.so.*", "", n) for n in needed} <= {"libc", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}
+    assert {re.sub(r"\.so.*", "", n) for n in needed} <= {
+        "libc",
+        "libm",
+        "ld-linux-x86-64",
+        "ld-linux-aarch64",
+    }
     assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == ["libflambeau.so.0"]
     assert "NODELETE" in dynamic

@@ -1,4 +1,4 @@
-"""The headers' lint: every rule is proven by a header that breaks it, and only it, and is reported at its line."""
+"""The headers' lint: every rule is proven by a header that breaks it and no other."""
 
 import pathlib
 import sys
@@ -52,25 +52,38 @@ def faults(tmp_path, text, opening=OPENING):
 GOOD = {
     "tensor": DOC + API + "flam_tensor *flam_f(const flam_tensor *x);",
     "lists": doc("x", "dims") + API + "flam_tensor *flam_f(const flam_tensor *const *x, size_t n_x,"
-             " FLAM_NULLABLE const int64_t *dims FLAM_DEFAULT(NULL), size_t n_dims);",
+    " FLAM_NULLABLE const int64_t *dims FLAM_DEFAULT(NULL), size_t n_dims);",
     "optional number": doc("x", "p") + API + "flam_tensor *flam_f(const flam_tensor *x,"
-                       " FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL));",
-    "outs": doc("x", "out_a", "out_b") + API
-            + "flam_status flam_f(const flam_tensor *x, flam_tensor **out_a, double *out_b);",
-    "enum": doc("x", "r") + API
-            + "flam_tensor *flam_f(const flam_tensor *x, flam_reduction r FLAM_DEFAULT(FLAM_REDUCTION_MEAN));",
+    " FLAM_NULLABLE const double *p FLAM_DEFAULT(NULL));",
+    "outs": doc("x", "out_a", "out_b")
+    + API
+    + "flam_status flam_f(const flam_tensor *x, flam_tensor **out_a, double *out_b);",
+    "enum": doc("x", "r") + API + "flam_tensor *flam_f(const flam_tensor *x, flam_reduction r"
+    " FLAM_DEFAULT(FLAM_REDUCTION_MEAN));",
     "never fails": doc("x", errors=False) + API + "int64_t flam_f(const flam_tensor *x);",
-    "borrowed": doc("x", errors=False) + API + "FLAM_BORROWED(x) const char *flam_f(const flam_tensor *x);",
-    "one number for a list": doc("x", "k") + API
-                             + "flam_tensor *flam_f(const flam_tensor *x, const int64_t *k FLAM_DEFAULT(1), size_t n_k);",
-    "text": doc("x", "s") + API + "flam_tensor *flam_f(const flam_tensor *x, const char *s FLAM_DEFAULT(\"a\"));",
+    "borrowed": doc("x", errors=False)
+    + API
+    + "FLAM_BORROWED(x) const char *flam_f(const flam_tensor *x);",
+    "one number for a list": doc("x", "k")
+    + API
+    + "flam_tensor *flam_f(const flam_tensor *x, const int64_t *k FLAM_DEFAULT(1), size_t n_k);",
+    "text": doc("x", "s")
+    + API
+    + 'flam_tensor *flam_f(const flam_tensor *x, const char *s FLAM_DEFAULT("a"));',
     "options": """/** Options. */
 typedef struct flam_o { size_t struct_size; double lr; } flam_o;
-""" + doc("options", returns=False, errors=False) + API + "void flam_o_init(flam_o *options);\n"
-    + doc("x", "options") + API
-    + "flam_tensor *flam_f(const flam_tensor *x, FLAM_NULLABLE const flam_o *options FLAM_DEFAULT(NULL));",
-    "forms": doc("input") + API + "FLAM_INPLACE FLAM_OUT FLAM_TORCH(\"torch Tensor F torch.special.f\")"
-             " flam_tensor *flam_f(const flam_tensor *input);",
+"""
+    + doc("options", returns=False, errors=False)
+    + API
+    + "void flam_o_init(flam_o *options);\n"
+    + doc("x", "options")
+    + API
+    + "flam_tensor *flam_f(const flam_tensor *x,"
+    " FLAM_NULLABLE const flam_o *options FLAM_DEFAULT(NULL));",
+    "forms": doc("input")
+    + API
+    + 'FLAM_INPLACE FLAM_OUT FLAM_TORCH("torch Tensor F torch.special.f")'
+    " flam_tensor *flam_f(const flam_tensor *input);",
 }
 
 
@@ -84,77 +97,206 @@ BAD = [
     # documentation
     (API + f"flam_tensor *flam_f({TENSOR});", "no doc comment"),
     (doc() + API + f"flam_tensor *flam_f({TENSOR});", "parameter `x` is not documented"),
-    (doc("x", "y") + API + f"flam_tensor *flam_f({TENSOR});", "`y` is documented and is no parameter"),
-    (DOC.replace("any shape.", "") + API + f"flam_tensor *flam_f({TENSOR});", "the bullet of `x` is empty"),
-    (doc("x", returns=False) + API + f"flam_tensor *flam_f({TENSOR});", "no bullet \"- returns: ...\""),
-    (doc("x", errors=False) + API + f"flam_tensor *flam_f({TENSOR});", "no bullet \"- errors: ...\""),
+    (
+        doc("x", "y") + API + f"flam_tensor *flam_f({TENSOR});",
+        "`y` is documented and is no parameter",
+    ),
+    (
+        DOC.replace("any shape.", "") + API + f"flam_tensor *flam_f({TENSOR});",
+        "the bullet of `x` is empty",
+    ),
+    (
+        doc("x", returns=False) + API + f"flam_tensor *flam_f({TENSOR});",
+        'no bullet "- returns: ..."',
+    ),
+    (doc("x", errors=False) + API + f"flam_tensor *flam_f({TENSOR});", 'no bullet "- errors: ..."'),
     (doc("x", "x") + API + f"flam_tensor *flam_f({TENSOR});", "two bullets for `x`"),
-    (DOC.replace(" */", " * - Error: x.\n */") + API + f"flam_tensor *flam_f({TENSOR});", "the bullet \"- Error: x.\" is not"),
-    (doc("x", "a").replace("`a`: something; default of it", "`a`: a factor") + API
-     + f"flam_tensor *flam_f({TENSOR}, double a FLAM_DEFAULT(2));", "does not name its default, 2"),
+    (
+        DOC.replace(" */", " * - Error: x.\n */") + API + f"flam_tensor *flam_f({TENSOR});",
+        'the bullet "- Error: x." is not',
+    ),
+    (
+        doc("x", "a").replace("`a`: something; default of it", "`a`: a factor")
+        + API
+        + f"flam_tensor *flam_f({TENSOR}, double a FLAM_DEFAULT(2));",
+        "does not name its default, 2",
+    ),
     # the function
     (DOC + "FLAM_SINCE(0, 1) " + f"flam_tensor *flam_f({TENSOR});", "not marked FLAM_API"),
     (DOC + "FLAM_API " + f"flam_tensor *flam_f({TENSOR});", "no FLAM_SINCE"),
-    (DOC + "FLAM_API FLAM_SINCE(99, 0) " + f"flam_tensor *flam_f({TENSOR});", "FLAM_SINCE(99, 0) is after"),
-    (DOC + "FLAM_API FLAM_SINCE(a, b) " + f"flam_tensor *flam_f({TENSOR});", "FLAM_SINCE(a.b): write"),
+    (
+        DOC + "FLAM_API FLAM_SINCE(99, 0) " + f"flam_tensor *flam_f({TENSOR});",
+        "FLAM_SINCE(99, 0) is after",
+    ),
+    (
+        DOC + "FLAM_API FLAM_SINCE(a, b) " + f"flam_tensor *flam_f({TENSOR});",
+        "FLAM_SINCE(a.b): write",
+    ),
     (DOC + API + f"flam_tensor *flam_Foo({TENSOR});", "names are flam_ and lower case"),
     (DOC + API + f"flam_tensor *flam_xor({TENSOR});", "`xor` is a keyword"),
     (DOC + API + f"flam_tensor *flam_library_load({TENSOR});", "this name is the entry of load.h"),
     (DOC + API + f"flam_tensor *flam_f({TENSOR}, ...);", "no variable arguments"),
     (doc(errors=False) + API + "int64_t flam_f();", "`()` is no prototype"),
-    (DOC + API + f"FLAM_META(\"typo\") flam_tensor *flam_f({TENSOR});", "the annotation \"typo\" means nothing"),
-    (DOC + API + f"FLAM_TORCH(\"\") flam_tensor *flam_f({TENSOR});", "names no spelling"),
-    (DOC + API + f"FLAM_TORCH(\"numpy.f\") flam_tensor *flam_f({TENSOR});", "`numpy.f` is no spelling"),
+    (
+        DOC + API + f'FLAM_META("typo") flam_tensor *flam_f({TENSOR});',
+        'the annotation "typo" means nothing',
+    ),
+    (DOC + API + f'FLAM_TORCH("") flam_tensor *flam_f({TENSOR});', "names no spelling"),
+    (
+        DOC + API + f'FLAM_TORCH("numpy.f") flam_tensor *flam_f({TENSOR});',
+        "`numpy.f` is no spelling",
+    ),
     (2 * (DOC + API + f"flam_tensor *flam_f({TENSOR});\n"), "flam_f: declared, and also in x.h:"),
-    (DOC + API + f"FLAM_INPLACE flam_tensor *flam_f({TENSOR});\n" + DOC + API + f"flam_tensor *flam_f_({TENSOR});",
-     "flam_f_: declared"),
+    (
+        DOC
+        + API
+        + f"FLAM_INPLACE flam_tensor *flam_f({TENSOR});\n"
+        + DOC
+        + API
+        + f"flam_tensor *flam_f_({TENSOR});",
+        "flam_f_: declared",
+    ),
     # results
     (doc("x", errors=False) + API + f"float flam_f({TENSOR});", "returns the unknown type float"),
-    (doc("x", errors=False) + API + f"const char *flam_f({TENSOR});", "does not say how long it lives"),
+    (
+        doc("x", errors=False) + API + f"const char *flam_f({TENSOR});",
+        "does not say how long it lives",
+    ),
     (doc("x") + API + f"double *flam_f({TENSOR});", "which is no handle"),
     (doc("x") + API + f"const flam_tensor *flam_f({TENSOR});", "an owned handle is not const"),
     (doc("x") + API + f"flam_stream *flam_f({TENSOR});", "there is no flam_stream_release"),
-    (doc("x", errors=False) + API + f"FLAM_BORROWED(y) const char *flam_f({TENSOR});", "FLAM_BORROWED(y) names neither"),
-    (doc("x", errors=False) + API + f"FLAM_BORROWED(x) int64_t flam_f({TENSOR});", "FLAM_BORROWED on int64_t"),
-    (doc("x", errors=False) + API + f"FLAM_NULLABLE int64_t flam_f({TENSOR});", "FLAM_NULLABLE on the result int64_t"),
-    (doc("x", "out_y") + API + f"flam_tensor *flam_f({TENSOR}, double *out_y);", "out_ parameters belong to functions"),
+    (
+        doc("x", errors=False) + API + f"FLAM_BORROWED(y) const char *flam_f({TENSOR});",
+        "FLAM_BORROWED(y) names neither",
+    ),
+    (
+        doc("x", errors=False) + API + f"FLAM_BORROWED(x) int64_t flam_f({TENSOR});",
+        "FLAM_BORROWED on int64_t",
+    ),
+    (
+        doc("x", errors=False) + API + f"FLAM_NULLABLE int64_t flam_f({TENSOR});",
+        "FLAM_NULLABLE on the result int64_t",
+    ),
+    (
+        doc("x", "out_y") + API + f"flam_tensor *flam_f({TENSOR}, double *out_y);",
+        "out_ parameters belong to functions",
+    ),
     # parameters
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, long a);", "`a`: the type long is not of the dialect"),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, long a);",
+        "`a`: the type long is not of the dialect",
+    ),
     (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, float a);", "`a`: numbers are double"),
     (doc("x") + API + f"flam_tensor *flam_f({TENSOR}, double);", "number 2 has no name"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, const int64_t *a);", "`a`: a list is followed by its count"),
-    (doc("x") + API + "flam_tensor *flam_f(const flam_tensor *const *x);", "`x`: a list is followed by its count"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, const double *a, int64_t n_a);", "`n_a`: a count is a size_t"),
-    (doc("x", "n_a") + API + f"flam_tensor *flam_f({TENSOR}, size_t n_a);", "`n_a`: counts nothing"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, double *a);", "named out_*, as in `double *out_a`"),
-    (doc("x", "a") + API + f"flam_status flam_f({TENSOR}, flam_stream **a);", "as in `flam_stream **out_a`"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_NULLABLE double a);", "FLAM_NULLABLE on double"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_CONSUMES double a);", "FLAM_CONSUMES on double"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_VARIADIC double a);", "FLAM_VARIADIC is for lists"),
-    (doc("x", "out_y") + API + f"flam_status flam_f({TENSOR}, FLAM_NULLABLE double *out_y);", "never FLAM_NULLABLE"),
-    (DOC + API + f"flam_tensor *flam_f(FLAM_META(\"typo\") {TENSOR});", "`x`: the annotation \"typo\""),
-    (doc("x", "drop") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_NULLABLE void (*drop)(void *));", "`drop` drops"),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, const int64_t *a);",
+        "`a`: a list is followed by its count",
+    ),
+    (
+        doc("x") + API + "flam_tensor *flam_f(const flam_tensor *const *x);",
+        "`x`: a list is followed by its count",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, const double *a, int64_t n_a);",
+        "`n_a`: a count is a size_t",
+    ),
+    (
+        doc("x", "n_a") + API + f"flam_tensor *flam_f({TENSOR}, size_t n_a);",
+        "`n_a`: counts nothing",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, double *a);",
+        "named out_*, as in `double *out_a`",
+    ),
+    (
+        doc("x", "a") + API + f"flam_status flam_f({TENSOR}, flam_stream **a);",
+        "as in `flam_stream **out_a`",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_NULLABLE double a);",
+        "FLAM_NULLABLE on double",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_CONSUMES double a);",
+        "FLAM_CONSUMES on double",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, FLAM_VARIADIC double a);",
+        "FLAM_VARIADIC is for lists",
+    ),
+    (
+        doc("x", "out_y") + API + f"flam_status flam_f({TENSOR}, FLAM_NULLABLE double *out_y);",
+        "never FLAM_NULLABLE",
+    ),
+    (DOC + API + f'flam_tensor *flam_f(FLAM_META("typo") {TENSOR});', '`x`: the annotation "typo"'),
+    (
+        doc("x", "drop")
+        + API
+        + f"flam_tensor *flam_f({TENSOR}, FLAM_NULLABLE void (*drop)(void *));",
+        "`drop` drops",
+    ),
     # defaults
     (doc("x") + API + f"flam_tensor *flam_f({TENSOR} FLAM_DEFAULT(NULL));", "not FLAM_NULLABLE"),
-    (doc("x") + API + f"flam_tensor *flam_f(FLAM_NULLABLE {TENSOR} FLAM_DEFAULT(3));", "the only default of const flam_tensor *"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, flam_bool a FLAM_DEFAULT(true));", "a flam_bool is 0 or 1"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, flam_dtype a FLAM_DEFAULT(1));", "write an enumerator"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, flam_reduction a FLAM_DEFAULT(MEAN));", "write an enumerator"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, flam_device a FLAM_DEFAULT(1));", "0, unspecified"),
-    (doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, double a FLAM_DEFAULT(one));", "FLAM_DEFAULT(one) is no number"),
+    (
+        doc("x") + API + f"flam_tensor *flam_f(FLAM_NULLABLE {TENSOR} FLAM_DEFAULT(3));",
+        "the only default of const flam_tensor *",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, flam_bool a FLAM_DEFAULT(true));",
+        "a flam_bool is 0 or 1",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, flam_dtype a FLAM_DEFAULT(1));",
+        "write an enumerator",
+    ),
+    (
+        doc("x", "a")
+        + API
+        + f"flam_tensor *flam_f({TENSOR}, flam_reduction a FLAM_DEFAULT(MEAN));",
+        "write an enumerator",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, flam_device a FLAM_DEFAULT(1));",
+        "0, unspecified",
+    ),
+    (
+        doc("x", "a") + API + f"flam_tensor *flam_f({TENSOR}, double a FLAM_DEFAULT(one));",
+        "FLAM_DEFAULT(one) is no number",
+    ),
     # derived forms
-    (doc("n") + API + "FLAM_INPLACE flam_tensor *flam_f(int64_t n);", "FLAM_INPLACE needs a tensor as first"),
+    (
+        doc("n") + API + "FLAM_INPLACE flam_tensor *flam_f(int64_t n);",
+        "FLAM_INPLACE needs a tensor as first",
+    ),
     (doc("x") + API + f"FLAM_OUT flam_status flam_f({TENSOR});", "FLAM_OUT is for operations"),
-    (doc("x", "out") + API + f"FLAM_OUT flam_tensor *flam_f({TENSOR}, flam_tensor *out);", "FLAM_OUT adds a parameter"),
+    (
+        doc("x", "out") + API + f"FLAM_OUT flam_tensor *flam_f({TENSOR}, flam_tensor *out);",
+        "FLAM_OUT adds a parameter",
+    ),
     # types
-    ("/** An enum. */\ntypedef int32_t flam_e;\nenum { FLAM_E_A = 1, FLAM_E_B = 2 };\n", "no enumerator is 0"),
-    ("/** An enum. */\ntypedef int32_t flam_e;\nenum { FLAM_E_A = 0, FLAM_E_B = 0 };\n", "numbers are never reused"),
+    (
+        "/** An enum. */\ntypedef int32_t flam_e;\nenum { FLAM_E_A = 1, FLAM_E_B = 2 };\n",
+        "no enumerator is 0",
+    ),
+    (
+        "/** An enum. */\ntypedef int32_t flam_e;\nenum { FLAM_E_A = 0, FLAM_E_B = 0 };\n",
+        "numbers are never reused",
+    ),
     ("/** An enum. */\ntypedef int32_t flam_e;\nenum { E_A = 0 };\n", "lacks the prefix"),
     ("typedef int32_t flam_e;\nenum { FLAM_E_A = 0 };\n", "no doc comment"),
-    ("/** Options. */\ntypedef struct flam_o { size_t struct_size; double lr; } flam_o;\n", "no function flam_o_init"),
-    ("/** A table. */\ntypedef struct flam_t { size_t struct_size; void *user; void (*call)(void *); } flam_t;\n",
-     "callbacks need a field `drop`"),
-    ("/** A table. */\ntypedef struct flam_t { void *user; void (*drop)(void *); } flam_t;\n", "the first field must be"),
+    (
+        "/** Options. */\ntypedef struct flam_o { size_t struct_size; double lr; } flam_o;\n",
+        "no function flam_o_init",
+    ),
+    (
+        "/** A table. */\ntypedef struct flam_t { size_t struct_size; void *user;"
+        " void (*call)(void *); } flam_t;\n",
+        "callbacks need a field `drop`",
+    ),
+    (
+        "/** A table. */\ntypedef struct flam_t { void *user; void (*drop)(void *); } flam_t;\n",
+        "the first field must be",
+    ),
 ]
 
 
@@ -167,8 +309,16 @@ def test_each_fault_is_reported_alone(tmp_path, text, expected):
 
 
 def test_a_fault_names_its_line(tmp_path):
-    text = DOC + API + f"flam_tensor *flam_good({TENSOR});\n" + API + f"flam_tensor *flam_bad({TENSOR});\n"
-    line = (OPENING + RELEASE + text).splitlines().index(API + f"flam_tensor *flam_bad({TENSOR});") + 1
+    text = (
+        DOC
+        + API
+        + f"flam_tensor *flam_good({TENSOR});\n"
+        + API
+        + f"flam_tensor *flam_bad({TENSOR});\n"
+    )
+    line = (OPENING + RELEASE + text).splitlines().index(
+        API + f"flam_tensor *flam_bad({TENSOR});"
+    ) + 1
     assert faults(tmp_path, text)[0].startswith(f"include/flambeau/x.h:{line}: flam_bad: ")
 
 

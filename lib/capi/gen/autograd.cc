@@ -76,12 +76,7 @@ flam_hook *flam_tensor_register_hook(flam_tensor *tensor, const flam_hook_callba
   Handed handed(hook);
   if (!tensor) return null_operand("flam_tensor_register_hook", "tensor"), nullptr;
   if (!hook) return null_operand("flam_tensor_register_hook", "hook"), nullptr;
-  return guard_handle("flam_tensor_register_hook", [&] {
-    const auto& a0 = as_tensor(tensor);
-    const auto& a1 = hook;
-    handed.over();
-    return flambeau::capi::tensor_register_hook(a0, a1);
-  });
+  return guard_handle("flam_tensor_register_hook", [&] { return flambeau::capi::tensor_register_hook(as_tensor(tensor), hook); });
 }
 
 flam_hook *flam_tensor_register_post_accumulate_grad_hook(flam_tensor *tensor, const
@@ -89,12 +84,7 @@ flam_hook *flam_tensor_register_post_accumulate_grad_hook(flam_tensor *tensor, c
   Handed handed(hook);
   if (!tensor) return null_operand("flam_tensor_register_post_accumulate_grad_hook", "tensor"), nullptr;
   if (!hook) return null_operand("flam_tensor_register_post_accumulate_grad_hook", "hook"), nullptr;
-  return guard_handle("flam_tensor_register_post_accumulate_grad_hook", [&] {
-    const auto& a0 = as_tensor(tensor);
-    const auto& a1 = hook;
-    handed.over();
-    return flambeau::capi::tensor_register_post_accumulate_grad_hook(a0, a1);
-  });
+  return guard_handle("flam_tensor_register_post_accumulate_grad_hook", [&] { return flambeau::capi::tensor_register_post_accumulate_grad_hook(as_tensor(tensor), hook); });
 }
 
 void flam_hook_remove(flam_hook *hook) {
@@ -157,15 +147,7 @@ flam_tensor_list *flam_function_record(const flam_function *function, const flam
   if (t_error && has_null(dirty, n_dirty)) return nullptr;
   if (!non_differentiable && n_non_differentiable) return null_operand("flam_function_record", "non_differentiable"), nullptr;
   if (t_error && has_null(non_differentiable, n_non_differentiable)) return nullptr;
-  return guard_handle("flam_function_record", [&] {
-    const auto& a0 = function;
-    const auto& a1 = as_tensors(inputs, n_inputs);
-    const auto& a2 = as_tensors(outputs, n_outputs);
-    const auto& a3 = as_tensors(dirty, n_dirty);
-    const auto& a4 = as_tensors(non_differentiable, n_non_differentiable);
-    handed.over();
-    return flambeau::capi::function_record(a0, a1, a2, a3, a4);
-  });
+  return guard_handle("flam_function_record", [&] { return flambeau::capi::function_record(function, as_tensors(inputs, n_inputs), as_tensors(outputs, n_outputs), as_tensors(dirty, n_dirty), as_tensors(non_differentiable, n_non_differentiable)); });
 }
 
 flam_bool flam_function_wanted(size_t index) {

@@ -15,11 +15,7 @@ flam_dataset *flam_dataset_from_tensors(const flam_tensor *const *tensors, size_
 flam_dataset *flam_dataset_new(const flam_dataset_vtable *vtable) {
   Handed handed(vtable);
   if (!vtable) return null_operand("flam_dataset_new", "vtable"), nullptr;
-  return guard_handle("flam_dataset_new", [&] {
-    const auto& a0 = vtable;
-    handed.over();
-    return flambeau::capi::dataset_new(a0);
-  });
+  return guard_handle("flam_dataset_new", [&] { return flambeau::capi::dataset_new(vtable); });
 }
 
 int64_t flam_dataset_size(const flam_dataset *dataset) {

@@ -38,13 +38,7 @@ void flam_error_restore(flam_error *error) {
 
 void flam_error_set(const char *message, void *payload, void (*drop)(void *)) {
   Handed handed(drop, payload);
-  return guard_value([&] {
-    const auto& a0 = as_text(message);
-    const auto& a1 = payload;
-    const auto& a2 = drop;
-    handed.over();
-    return flambeau::capi::error_set(a0, a1, a2);
-  });
+  guard_value([&] { flambeau::capi::error_set(as_text(message), payload, drop); });
 }
 
 void *flam_error_payload(void) {

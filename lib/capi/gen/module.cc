@@ -10,12 +10,7 @@ extern "C" {
 flam_module *flam_module_new(const char *type, const flam_module_vtable *vtable) {
   Handed handed(vtable);
   if (!type) return null_operand("flam_module_new", "type"), nullptr;
-  return guard_handle("flam_module_new", [&] {
-    const auto& a0 = as_text(type);
-    const auto& a1 = vtable;
-    handed.over();
-    return flambeau::capi::module_new(a0, a1);
-  });
+  return guard_handle("flam_module_new", [&] { return flambeau::capi::module_new(as_text(type), vtable); });
 }
 
 void flam_module_retain(flam_module *module) {
@@ -156,13 +151,7 @@ flam_status flam_module_add_hook(flam_module *module, flam_hook_moment moment, c
   if (!module) return null_operand("flam_module_add_hook", "module");
   if (!hook) return null_operand("flam_module_add_hook", "hook");
   if (!out_token) return null_operand("flam_module_add_hook", "out_token");
-  return guard_status("flam_module_add_hook", [&] {
-    const auto& a0 = module;
-    const auto& a1 = moment;
-    const auto& a2 = hook;
-    handed.over();
-    return flambeau::capi::module_add_hook(a0, a1, a2);
-  }, out_token);
+  return guard_status("flam_module_add_hook", [&] { return flambeau::capi::module_add_hook(module, moment, hook); }, out_token);
 }
 
 flam_status flam_module_remove_hook(flam_module *module, uint64_t token) {

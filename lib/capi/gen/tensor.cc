@@ -155,17 +155,7 @@ flam_tensor *flam_tensor_from_blob(void *data, const int64_t *size, size_t n_siz
   Handed handed(drop, user);
   if (!size && n_size) return null_operand("flam_tensor_from_blob", "size"), nullptr;
   if (!stride && n_stride) return null_operand("flam_tensor_from_blob", "stride"), nullptr;
-  return guard_handle("flam_tensor_from_blob", [&] {
-    const auto& a0 = data;
-    const auto& a1 = std::span<const int64_t>(size, n_size);
-    const auto& a2 = std::span<const int64_t>(stride, n_stride);
-    const auto& a3 = as_dtype(dtype);
-    const auto& a4 = as_device(device);
-    const auto& a5 = drop;
-    const auto& a6 = user;
-    handed.over();
-    return flambeau::capi::tensor_from_blob(a0, a1, a2, a3, a4, a5, a6);
-  });
+  return guard_handle("flam_tensor_from_blob", [&] { return flambeau::capi::tensor_from_blob(data, std::span<const int64_t>(size, n_size), std::span<const int64_t>(stride, n_stride), as_dtype(dtype), as_device(device), drop, user); });
 }
 
 flam_status flam_tensor_to_host(const flam_tensor *tensor, void *buffer, size_t nbytes) {
