@@ -80,6 +80,7 @@ static void test_numbers_that_are_no_dtype_or_device(void) {
 
 static void test_a_refused_call_drops_what_it_was_given(void) {
   int one = 1;
+  flam_tensor* x;
   const int64_t size[1] = {2};
   dropped = 0;
   CHECK(flam_tensor_from_blob(&one, NULL, 1, NULL, 0, FLAM_F32, 0, count_drop, &one) == NULL);
@@ -88,6 +89,21 @@ static void test_a_refused_call_drops_what_it_was_given(void) {
   CHECK(flam_tensor_from_blob(&one, size, 1, NULL, 0, 99, 0, count_drop, &one) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number 99");
   CHECK(dropped == 2);
+  {
+    flam_hook_callback hook;
+    memset(&hook, 0, sizeof hook);
+    hook.struct_size = sizeof hook;
+    hook.user = &one;
+    hook.drop = count_drop;
+    CHECK(flam_tensor_register_hook(NULL, &hook) == NULL);
+    CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "flam_tensor_register_hook: tensor is NULL");
+    CHECK(dropped == 3);
+    x = vector(1, 2); /* a tensor that does not require grad */
+    CHECK(flam_tensor_register_hook(x, &hook) == NULL);
+    CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "");
+    CHECK(dropped == 4);
+    flam_tensor_release(x);
+  }
 }
 
 static void test_records_are_taken_and_restored(void) {
