@@ -31,7 +31,7 @@ for _name, _function in _ops.TORCH.items():
     globals().setdefault(_name, _function)
 from math import e, inf, nan, pi  # noqa: E402
 
-_PACKAGES = {"accelerator", "amp", "as_torch", "autograd", "backends", "cuda", "nn", "optim", "random",
+_PACKAGES = {"accelerator", "amp", "as_torch", "autograd", "backends", "cuda", "nn", "optim", "random", "safetensors",
              "serialization", "utils", "version"}
 _LAZY = {"save": "serialization", "load": "serialization", "manual_seed": "random", "seed": "random",
          "initial_seed": "random", "get_rng_state": "random", "set_rng_state": "random", "Generator": "random",

@@ -1,7 +1,9 @@
-"""`torch.accelerator`: the GPU if there is one."""
+"""`torch.accelerator`: the GPU if there is one. Its memory functions take any device here, the cpu and simulated ones
+too, so that a program reports memory in one way wherever it runs."""
 
 from . import cuda
-from ._types import device
+from ._gen import api
+from ._types import device as _device
 
 
 def is_available():
@@ -11,7 +13,7 @@ def is_available():
 
 def current_accelerator(check_available=False):
     """The kind of GPU that is there; None without one."""
-    return device("cuda") if cuda.is_available() else None
+    return _device("cuda") if cuda.is_available() else None
 
 
 def device_count():
@@ -27,3 +29,54 @@ def current_device_index():
 def synchronize(device=None):
     """Waits for the work on a GPU."""
     cuda.synchronize(device)
+
+
+def _any(device):
+    """A device argument (None, number, string, device): numbers count GPUs, None is the current one."""
+    return cuda._numbered(device) if device is None or isinstance(device, int) else _device(device)
+
+
+def memory_allocated(device=None, /):
+    """Bytes that tensors use."""
+    return api.memory_allocated(_any(device))
+
+
+def max_memory_allocated(device=None, /):
+    """The most bytes that tensors used since the last reset."""
+    return api.memory_max_allocated(_any(device))
+
+
+def memory_reserved(device=None, /):
+    """Bytes that the cache holds, in use or not."""
+    return api.memory_reserved(_any(device))
+
+
+def max_memory_reserved(device=None, /):
+    """The most bytes that the cache held since the last reset."""
+    return api.memory_max_reserved(_any(device))
+
+
+def memory_stats(device=None, /):
+    """Every statistic by its key, such as "allocated_bytes.all.peak"."""
+    import json
+    return json.loads(api.memory_stats(_any(device)) or "{}")
+
+
+def memory_summary(device=None, /, abbreviated=False):
+    """The statistics as a table for people."""
+    return api.memory_summary(_any(device), abbreviated)
+
+
+def reset_peak_memory_stats(device=None, /):
+    """Lets the peaks start again from what is in use now."""
+    api.memory_reset_peak_stats(_any(device))
+
+
+def reset_accumulated_memory_stats(device=None, /):
+    """Lets the totals start again from 0."""
+    api.memory_reset_accumulated_stats(_any(device))
+
+
+def empty_cache():
+    """Gives cached memory that no tensor uses back to the devices."""
+    cuda.empty_cache()

@@ -1,0 +1,79 @@
+"""Curves of a training as one SVG file, without dependencies: panels side by side, each with its own axis.
+
+`write(path, title, panels)`; a panel is (heading, unit, {name: values per epoch}). Every line is labelled where it
+ends, so that no legend has to be matched by colour.
+"""
+
+import html
+import math
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 460, 300, 56, 84, 72, 44
+COLORS = "#c2410c", "#0369a1", "#4d7c0f", "#7e22ce"
+STYLE = """text { font: 12px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #57534e }
+.title { font-size: 16px; font-weight: 600; fill: #1c1917 } .heading { font-size: 13px; fill: #1c1917 }
+.grid { stroke: #e7e5e4 } .axis { stroke: #a8a29e } .curve { fill: none; stroke-width: 2; stroke-linejoin: round }
+.label { font-weight: 600 }"""
+
+
+def ticks(low, high, wanted=5):
+    """Round numbers that cover low to high."""
+    span = max(high - low, 1e-12)
+    power = 10 ** math.floor(math.log10(span / wanted))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m * wanted >= span)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(i * step, 10) for i in range(first, last + 1)]
+
+
+def text(x, y, content, kind="", anchor="start", more=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{more}>{html.escape(content)}</text>'
+
+
+def spread(positions, gap=15):
+    """Positions of labels, moved apart so that no two overlap; their order stays."""
+    order = sorted(range(len(positions)), key=positions.__getitem__)
+    placed = list(positions)
+    for before, after in zip(order, order[1:]):
+        placed[after] = max(placed[after], placed[before] + gap)
+    return placed
+
+
+def panel(heading, unit, series):
+    """One chart of the size WIDTH by HEIGHT, as SVG elements."""
+    values = [v for curve in series.values() for v in curve]
+    marks = ticks(min(values), max(values))
+    epochs = max(map(len, series.values()))
+    across, down = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+
+    def x(epoch):
+        return LEFT + across * (epoch - 1) / max(epochs - 1, 1)
+
+    def y(value):
+        return TOP + down * (marks[-1] - value) / (marks[-1] - marks[0])
+
+    parts = [text(LEFT, TOP - 14, heading, "heading")]
+    for mark in marks:
+        parts.append(f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{y(mark):.1f}" y2="{y(mark):.1f}" class="grid"/>')
+        parts.append(text(LEFT - 8, y(mark) + 4, f"{mark:g}{unit}", anchor="end"))
+    parts.append(f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{TOP + down}" y2="{TOP + down}" class="axis"/>')
+    for mark in sorted({1, *(int(t) for t in ticks(1, epochs) if 1 < t < epochs and t == int(t)), epochs}):
+        parts.append(text(x(mark), TOP + down + 18, str(mark), anchor="middle"))
+    parts.append(text(LEFT + across / 2, TOP + down + 36, "epoch", anchor="middle"))
+    ends = spread([y(curve[-1]) for curve in series.values()])
+    for (name, curve), color, end in zip(series.items(), COLORS, ends):
+        points = " ".join(f"{x(i + 1):.1f},{y(v):.1f}" for i, v in enumerate(curve))
+        parts.append(f'<polyline points="{points}" class="curve" stroke="{color}"/>')
+        parts.append(f'<circle cx="{x(len(curve)):.1f}" cy="{y(curve[-1]):.1f}" r="3" fill="{color}"/>')
+        parts.append(text(x(len(curve)) + 8, end + 4, name, "label", more=f' style="fill: {color}"'))
+    return parts
+
+
+def write(path, title, panels):
+    """Writes the panels to an SVG file."""
+    width = WIDTH * len(panels)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}">',
+             f"<title>{html.escape(title)}</title>", f"<style>{STYLE}</style>",
+             f'<rect width="{width}" height="{HEIGHT}" fill="#ffffff"/>', text(LEFT, 30, title, "title")]
+    for i, chart in enumerate(panels):
+        parts += [f'<g transform="translate({i * WIDTH} 0)">', *panel(*chart), "</g>"]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([*parts, "</svg>"]) + "\n")
