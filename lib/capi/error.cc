@@ -118,6 +118,11 @@ void unknown_device(flam_device code) {
               "make device codes with flam_device_parse(\"cuda:0\") or flam_device_make");
 }
 
+void unknown_enumerator(const char* type, int32_t number, const char* known) {
+  throw Error(Code::invalid_argument, cat_text("there is no ", type, " of number ", number), {},
+              cat_text("it is one of ", known));
+}
+
 void throw_callback_error(const char* what, flam_status status) {
   if (!t_error) {
     fail(Code::callback, what, " failed with status ", status,

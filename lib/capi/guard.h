@@ -147,9 +147,10 @@ template <class T> bool has_null(T* const* list, size_t n) {
   }
   return false;
 }
-// Numbers of dtypes and devices that this library does not know end here, not in a table.
+// Numbers that this library does not know end here, not in a table. (gen/enums.h has the others.)
 [[noreturn]] void unknown_dtype(flam_dtype number);
 [[noreturn]] void unknown_device(flam_device code);
+[[noreturn]] void unknown_enumerator(const char* type, int32_t number, const char* known);
 inline Dtype as_dtype(flam_dtype number) {
   if (uint32_t(number) >= uint32_t(kDtypeCount)) [[unlikely]]
     unknown_dtype(number);

@@ -68,7 +68,8 @@ static void test_a_nullable_operand_fails_while_an_error_is_pending(void) {
   flam_tensor_release(y);
 }
 
-static void test_numbers_that_are_no_dtype_or_device(void) {
+static void test_numbers_that_are_no_enumerators(void) {
+  flam_tensor* x = vector(1, 2);
   const int64_t size[1] = {2};
   CHECK(flam_tensor_from_data(NULL, size, 1, 99, 0, 0) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number 99");
@@ -76,6 +77,9 @@ static void test_numbers_that_are_no_dtype_or_device(void) {
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no dtype of number -1");
   CHECK(flam_tensor_from_data(NULL, size, 1, FLAM_F32, 7 << 16, 0) == NULL);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no device of code 458752");
+  CHECK(flam_mse_loss(x, x, 77) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "no flam_reduction of number 77");
+  flam_tensor_release(x);
 }
 
 static void test_a_refused_call_drops_what_it_was_given(void) {
@@ -187,7 +191,7 @@ int main(void) {
   test_a_chain_keeps_its_first_error();
   test_a_null_operand_is_named();
   test_a_nullable_operand_fails_while_an_error_is_pending();
-  test_numbers_that_are_no_dtype_or_device();
+  test_numbers_that_are_no_enumerators();
   test_a_refused_call_drops_what_it_was_given();
   test_records_are_taken_and_restored();
   test_every_thread_has_its_own();
