@@ -41,8 +41,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_leaky_r
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Clevert et al., 2015, arXiv 1511.07289.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_elu(const flam_tensor *input,
-    double alpha FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_elu(
+    const flam_tensor *input, double alpha FLAM_DEFAULT(1));
 
 /** Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
  *
@@ -54,8 +54,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_elu(con
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_selu(
     const flam_tensor *input);
 
-/** Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
- * 1))`.
+/** Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+ * - 1))`.
  *
  * - `input`: any shape; floating point.
  * - `alpha`: scale of the negative side, not 0; default 1.
@@ -70,8 +70,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_c
 /** Gaussian error linear unit, `x * Phi(x)` elementwise, Phi the standard normal distribution.
  *
  * - `input`: any shape; floating point.
- * - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`;
- *   default exact.
+ * - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715
+ *   x^3)))`; default exact.
  * - returns: shape, dtype and device of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Hendrycks and Gimpel, 2016, arXiv 1606.08415.
@@ -86,7 +86,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_gelu(const flam_tens
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Elfwing et al., 2017, arXiv 1702.03118.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_silu(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_silu(
+    const flam_tensor *input);
 
 /** `x * tanh(softplus(x))` elementwise.
  *
@@ -95,7 +96,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_silu(co
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  * - source: Misra, 2019, arXiv 1908.08681.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_mish(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_mish(
+    const flam_tensor *input);
 
 /** `log(1 + e^(beta x)) / beta` elementwise; `x` itself where `beta x` exceeds `threshold`.
  *
@@ -123,8 +125,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_relu6(
  * - `min_val`: lower bound; default -1.
  * - `max_val`: upper bound; default 1.
  * - returns: shape, dtype and device of `input`.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val`
- *   exceeds `max_val`.
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where
+ *   `min_val` exceeds `max_val`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_hardtanh(
     const flam_tensor *input, double min_val FLAM_DEFAULT(-1), double max_val FLAM_DEFAULT(1));
@@ -192,8 +194,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_tanhshrink(const fla
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not
  *   floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.softmax") flam_tensor *flam_softmax(
-    const flam_tensor *input, int64_t dim, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.softmax")
+    flam_tensor *flam_softmax(const flam_tensor *input, int64_t dim,
+        FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Logarithm of the softmax along a dimension, computed without overflow.
  *

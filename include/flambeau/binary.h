@@ -67,11 +67,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rsub(const flam_
  * - `other`: shape that broadcasts with `input`'s; any dtype.
  * - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`);
  *   default: the exact quotient.
- * - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode` is
- *   not given the default dtype.
+ * - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode`
+ *   is not given the default dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool
- *   with a rounding mode.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for
+ *   bool with a rounding mode.
  */
 FLAM_API FLAM_SINCE(0, 1)
     FLAM_TORCH("torch Tensor torch.divide Tensor.divide torch.true_divide Tensor.true_divide")
@@ -97,27 +97,27 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both
- *   are bool.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
+ *   both are bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_remainder(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_remainder(const flam_tensor *input, const flam_tensor *other);
 
-/** `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
- * `fmod`.
+/** `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
+ * C's `fmod`.
  *
  * - `input`: any shape; any dtype but bool.
  * - `other`: shape that broadcasts with `input`'s; any dtype but bool.
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
- *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both
- *   are bool.
+ *   `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where
+ *   both are bool.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_fmod(
     const flam_tensor *input, const flam_tensor *other);
 
-/** `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
- * is 1 or -1.
+/** `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
+ * base is 1 or -1.
  *
  * - `input`: any shape and dtype.
  * - `exponent`: shape that broadcasts with `input`'s; any dtype.
@@ -175,12 +175,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  *
  * - `input`: any shape and dtype.
  * - `other`: shape that broadcasts with `input`'s; any dtype.
- * - returns: the broadcast shape; the promoted dtype, or the default dtype where that is not floating
- *   point.
+ * - returns: the broadcast shape; the promoted dtype, or the default dtype where that is not
+ *   floating point.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan2 Tensor.arctan2") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_atan2(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan2 Tensor.arctan2") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_atan2(const flam_tensor *input, const flam_tensor *other);
 
 /** Whether both elements are not 0.
  *
@@ -199,8 +199,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_logical_or(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_logical_or(const flam_tensor *input, const flam_tensor *other);
 
 /** Whether exactly one element is not 0.
  *
@@ -231,8 +231,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_DTYPE` for floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_bitwise_or(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_bitwise_or(const flam_tensor *input, const flam_tensor *other);
 
 /** Bitwise exclusive or of two elements; of bool the logical one.
  *
@@ -256,8 +256,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_bitwise_left_shift(const flam_tensor *input, const flam_tensor *other);
 
-/** `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
- * as the dtype.
+/** `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
+ * wide as the dtype.
  *
  * - `input`: any shape; integral.
  * - `other`: shape that broadcasts with `input`'s; integral.

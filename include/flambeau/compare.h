@@ -13,7 +13,8 @@ extern "C" {
 /** Whether `input` is equal to `other`, elementwise.
  *
  * - `input`: any shape and dtype.
- * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -23,7 +24,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
 /** Whether `input` is not equal to `other`, elementwise.
  *
  * - `input`: any shape and dtype.
- * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -33,7 +35,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.not_equal Tensor.not_eq
 /** Whether `input` is less than `other`, elementwise.
  *
  * - `input`: any shape and dtype.
- * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -43,7 +46,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.less Tensor.less") FLAM
 /** Whether `input` is less than or equal to `other`, elementwise.
  *
  * - `input`: any shape and dtype.
- * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -53,17 +57,19 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.less_equal Tensor.less_
 /** Whether `input` is greater than `other`, elementwise.
  *
  * - `input`: any shape and dtype.
- * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.greater Tensor.greater") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_gt(const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.greater Tensor.greater") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_gt(const flam_tensor *input, const flam_tensor *other);
 
 /** Whether `input` is greater than or equal to `other`, elementwise.
  *
  * - `input`: any shape and dtype.
- * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
+ * - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted
+ *   dtype.
  * - returns: the broadcast shape, bool.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -82,9 +88,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.greater_equal Tensor.gr
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
  *   tolerance.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isclose(const flam_tensor *input,
-    const flam_tensor *other, double rtol FLAM_DEFAULT(1e-5), double atol FLAM_DEFAULT(1e-8),
-    flam_bool equal_nan FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isclose(
+    const flam_tensor *input, const flam_tensor *other, double rtol FLAM_DEFAULT(1e-5),
+    double atol FLAM_DEFAULT(1e-8), flam_bool equal_nan FLAM_DEFAULT(0));
 
 /** Whether all elements are close in the sense of `flam_isclose`.
  *

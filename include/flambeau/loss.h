@@ -69,17 +69,19 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_huber_loss(const fla
  *   dtype of `input`.
  * - `weight`: [C], factor of each class, or none; default none.
  * - `ignore_index`: targets of this value count for nothing; default -100.
- * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the
- *   targets that count).
- * - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1]; default 0.
+ * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of
+ *   the targets that count).
+ * - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1];
+ *   default 0.
  * - returns: 0-d, or the shape of the losses without a reduction.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX`
- *   for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for `label_smoothing` outside
- *   [0, 1].
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for
+ *   `label_smoothing` outside [0, 1].
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_cross_entropy(const flam_tensor *input,
     const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
-    int64_t ignore_index FLAM_DEFAULT(-100), flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
+    int64_t ignore_index FLAM_DEFAULT(-100),
+    flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
     double label_smoothing FLAM_DEFAULT(0));
 
 /** Negative log likelihood, `-weight[t] * input[t]` for target class t.
@@ -88,11 +90,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_cross_entropy(const 
  * - `target`: class indices, int64 or u8, shape of `input` without C.
  * - `weight`: [C], factor of each class, or none; default none.
  * - `ignore_index`: targets of this value count for nothing; default -100.
- * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the
- *   targets that count).
+ * - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of
+ *   the targets that count).
  * - returns: 0-d, or the shape of the losses without a reduction.
- * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX`
- *   for a class outside [0, C) on the cpu.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
+ *   `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_nll_loss(const flam_tensor *input,
     const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),

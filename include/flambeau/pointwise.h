@@ -145,8 +145,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_reciprocal(
-    const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_reciprocal(const flam_tensor *input);
 
 /** Sine elementwise, of radians.
  *
@@ -181,8 +181,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_asin(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_asin(const flam_tensor *input);
 
 /** Arc cosine elementwise, in radians. NaN outside [-1, 1].
  *
@@ -190,8 +190,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin") 
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_acos(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_acos(const flam_tensor *input);
 
 /** Arc tangent elementwise, in radians. In (-pi/2, pi/2).
  *
@@ -199,8 +199,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos") 
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan Tensor.arctan") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_atan(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan Tensor.arctan") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_atan(const flam_tensor *input);
 
 /** Hyperbolic sine elementwise.
  *
@@ -226,8 +226,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsinh Tensor.arcsinh") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_asinh(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsinh Tensor.arcsinh") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_asinh(const flam_tensor *input);
 
 /** Inverse hyperbolic cosine; NaN below 1, elementwise.
  *
@@ -235,8 +235,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsinh Tensor.arcsinh"
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccosh Tensor.arccosh") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_acosh(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccosh Tensor.arccosh") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_acosh(const flam_tensor *input);
 
 /** Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
  *
@@ -244,8 +244,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccosh Tensor.arccosh"
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctanh Tensor.arctanh") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_atanh(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctanh Tensor.arctanh") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_atanh(const flam_tensor *input);
 
 /** Hyperbolic tangent elementwise.
  *
@@ -318,7 +318,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.fix Tensor.fix") FLAM_I
  * - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.round") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_round(const flam_tensor *input, FLAM_KEYWORD int64_t decimals FLAM_DEFAULT(0));
+    flam_tensor *flam_round(const flam_tensor *input,
+        FLAM_KEYWORD int64_t decimals FLAM_DEFAULT(0));
 
 /** `x - trunc(x)` elementwise.
  *
@@ -335,7 +336,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: bool, shape of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isnan(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isnan(
+    const flam_tensor *input);
 
 /** Whether each element is infinite.
  *
@@ -343,7 +345,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isnan(con
  * - returns: bool, shape of `input`.
  * - errors: none beyond those of every operation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isinf(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_isinf(
+    const flam_tensor *input);
 
 /** Whether each element is neither infinite nor NaN.
  *

@@ -32,8 +32,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: `input`'s shape without the reduced dimensions.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_nansum(const flam_tensor *input,
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_nansum(
+    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
     flam_bool keepdim FLAM_DEFAULT(0), FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Mean of elements; NaN of none.
@@ -43,8 +43,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_nansum(co
  * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `dtype`: of the result; default: `input`'s.
  * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where
- *   the result is not floating point.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where the result is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mean(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
@@ -59,9 +59,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: `input`'s shape without the reduced dimensions.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_prod(const flam_tensor *input,
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim FLAM_DEFAULT(0),
-    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_prod(
+    const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
+    flam_bool keepdim FLAM_DEFAULT(0), FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Greatest element of a tensor; equals share the gradient.
  *
@@ -69,7 +69,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_prod(cons
  * - returns: 0-d, dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_max(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_max(
+    const flam_tensor *input);
 
 /** Greatest elements along a dimension and where they are. NaN wins; of equals, the first.
  *
@@ -82,8 +83,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_max(const
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.max Tensor.max") flam_status flam_max_dim(
-    const flam_tensor *input, int64_t dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor **out_values,
-    flam_tensor **out_indices);
+    const flam_tensor *input, int64_t dim, flam_bool keepdim FLAM_DEFAULT(0),
+    flam_tensor **out_values, flam_tensor **out_indices);
 
 /** Least element of a tensor; equals share the gradient.
  *
@@ -91,7 +92,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.max Tensor.max") flam_status flam_ma
  * - returns: 0-d, dtype of `input`.
  * - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_min(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_min(
+    const flam_tensor *input);
 
 /** Least elements along a dimension and where they are. NaN wins; of equals, the first.
  *
@@ -104,8 +106,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_min(const
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.min Tensor.min") flam_status flam_min_dim(
-    const flam_tensor *input, int64_t dim, flam_bool keepdim FLAM_DEFAULT(0), flam_tensor **out_values,
-    flam_tensor **out_indices);
+    const flam_tensor *input, int64_t dim, flam_bool keepdim FLAM_DEFAULT(0),
+    flam_tensor **out_values, flam_tensor **out_indices);
 
 /** Greatest elements over dimensions; equals share the gradient. NaN wins.
  *
@@ -190,8 +192,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - `correction`: subtracted from the number of elements; default 1.
  * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where
- *   `input` is not floating point.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_var(const flam_tensor *input,
     FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
@@ -204,8 +206,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_var(const
  * - `unbiased`: whether to divide by `n - 1` rather than by `n`.
  * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where
- *   `input` is not floating point.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.var Tensor.var") flam_tensor *flam_var_unbiased(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
@@ -218,8 +220,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.var Tensor.var") flam_tensor *flam_v
  * - `correction`: subtracted from the number of elements; default 1.
  * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where
- *   `input` is not floating point.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_std(const flam_tensor *input,
     FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
@@ -232,8 +234,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_std(const
  * - `unbiased`: whether to divide by `n - 1` rather than by `n`.
  * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where
- *   `input` is not floating point.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.std Tensor.std") flam_tensor *flam_std_unbiased(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim, size_t n_dim, flam_bool unbiased,
@@ -248,13 +250,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.std Tensor.std") flam_tensor *flam_s
  * - `keepdim`: whether reduced dimensions stay with size 1; default false.
  * - `dtype`: of the result; default: `input`'s.
  * - returns: `input`'s shape without the reduced dimensions.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where
- *   `input` is not floating point.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.linalg.vector_norm") flam_tensor *flam_norm(
-    const flam_tensor *input, double p FLAM_DEFAULT(2),
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
-    flam_bool keepdim FLAM_DEFAULT(0), FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.linalg.vector_norm")
+    flam_tensor *flam_norm(const flam_tensor *input, double p FLAM_DEFAULT(2),
+        FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
+        flam_bool keepdim FLAM_DEFAULT(0),
+        FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Logarithm of the sum of exponentials, computed without overflow.
  *
@@ -287,7 +290,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_count_non
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_cumsum(
-    const flam_tensor *input, int64_t dim, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+    const flam_tensor *input, int64_t dim,
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Running products along a dimension.
  *
@@ -297,8 +301,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_cumprod(
-    const flam_tensor *input, int64_t dim, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_cumprod(const flam_tensor *input, int64_t dim,
+        FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 #ifdef __cplusplus
 }

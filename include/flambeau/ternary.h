@@ -19,8 +19,8 @@ extern "C" {
  * - `input`: shape that broadcasts with the others'; any dtype.
  * - `other`: shape that broadcasts with the others'; any dtype.
  * - returns: the broadcast shape, the promoted dtype of `input` and `other`.
- * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition`
- *   is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where
+ *   `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_where(
     const flam_tensor *condition, const flam_tensor *input, const flam_tensor *other);
@@ -46,8 +46,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.clip Tensor.clip") FLAM
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_min(
-    const flam_tensor *input, const flam_tensor *min);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_clamp_min(const flam_tensor *input, const flam_tensor *min);
 
 /** Elements not above a bound. NaN stays NaN.
  *
@@ -56,8 +56,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: the broadcast shape, the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_clamp_max(
-    const flam_tensor *input, const flam_tensor *max);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_clamp_max(const flam_tensor *input, const flam_tensor *max);
 
 /** `input` with `value` wherever `mask` holds.
  *
@@ -93,9 +93,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_addcmul(
-    const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
-    FLAM_KEYWORD double value FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_addcmul(const flam_tensor *input, const flam_tensor *tensor1,
+        const flam_tensor *tensor2, FLAM_KEYWORD double value FLAM_DEFAULT(1));
 
 /** `input + value * tensor1 / tensor2` elementwise.
  *
@@ -107,9 +107,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers or all operands are integral.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_addcdiv(
-    const flam_tensor *input, const flam_tensor *tensor1, const flam_tensor *tensor2,
-    FLAM_KEYWORD double value FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_addcdiv(const flam_tensor *input, const flam_tensor *tensor1,
+        const flam_tensor *tensor2, FLAM_KEYWORD double value FLAM_DEFAULT(1));
 
 #ifdef __cplusplus
 }

@@ -152,7 +152,7 @@ Tensor kl_div(T input, T target, int32_t reduction, bool log_target) {
   if (log_target) {
     losses = mul(exp(t), sub(t, x));
   } else {
-    const Tensor positive = where(gt(t, num(int64_t{0})), t, num(int64_t{1}));  // 0 log 0 is 0
+    const Tensor positive = where(eq(t, num(int64_t{0})), num(int64_t{1}), t);  // 0 log 0 is 0
     losses = sub(mul(t, log(positive)), mul(t, x));
   }
   if (!batch_mean) return reduced(losses, reduction);

@@ -1,4 +1,4 @@
-"""The library through its Python binding, by C names: what api.json says a function is called in torch."""
+"""The library through its Python binding, by C names, which api.json maps to those of torch."""
 
 import functools
 import json

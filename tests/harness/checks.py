@@ -1,4 +1,4 @@
-"""What is derived from each row. Every check takes the row and the device and raises AssertionError."""
+"""What is derived from each row. A check takes the row and the device; it raises AssertionError."""
 
 import zlib
 
@@ -20,8 +20,10 @@ class Case:
         self.tensors = [binding.tensor(o.draw(rng, dtype), d) for o, d in zip(sample, self.dtypes)]
         self.arrays = [binding.array(t) for t in self.tensors]
         self.differentiable = [o.grad and d in FLOATS for o, d in zip(sample, self.dtypes)]
-        self.what = f"{row.name}({', '.join(f'{d}{list(t.shape)}' for d, t in zip(self.dtypes, self.tensors))}" \
-                    f"{''.join(f', {k}={v}' for k, v in options.items())})"
+        self.what = (
+            f"{row.name}({', '.join(f'{d}{list(t.shape)}' for d, t in zip(self.dtypes, self.tensors))}"
+            f"{''.join(f', {k}={v}' for k, v in options.items())})"
+        )
 
     def on(self, device):
         return [t.to(device) for t in self.tensors]
@@ -39,7 +41,10 @@ def samples(row):
             yield tuple(Operand(shape, o.low, o.high, o.dtype, o.values, o.grad) for o in first)
         if len(first) > 1:
             shapes = ((3, 1, 2), (1, 4, 1), (2,))
-            yield tuple(Operand(shapes[i % 3], o.low, o.high, o.dtype, o.values, o.grad) for i, o in enumerate(first))
+            yield tuple(
+                Operand(shapes[i % 3], o.low, o.high, o.dtype, o.values, o.grad)
+                for i, o in enumerate(first)
+            )
 
 
 def cases(row, dtype):
@@ -65,7 +70,9 @@ def forward(row, device, dtype):
                 continue
             expected = row.result(dtype) if row.result else dtype
             index = g.dtype == flambeau.int64 and np.asarray(w).dtype.kind == "i"
-            assert index or binding.dtype_name(g) == expected, f"{case.what}: dtype {g.dtype}, expected {expected}"
+            assert index or binding.dtype_name(g) == expected, (
+                f"{case.what}: dtype {g.dtype}, expected {expected}"
+            )
             numeric.assert_close(g, w, binding.dtype_name(g), row.ulp, row.atol, case.what)
 
 
@@ -81,7 +88,9 @@ def strided(t):
 def same(got, want, what):
     for g, w in zip(results(got), results(want)):
         if isinstance(g, flambeau.Tensor):
-            assert g.dtype == w.dtype and tuple(g.shape) == tuple(w.shape), f"{what}: {g.dtype} {tuple(g.shape)}"
+            assert g.dtype == w.dtype and tuple(g.shape) == tuple(w.shape), (
+                f"{what}: {g.dtype} {tuple(g.shape)}"
+            )
             np.testing.assert_array_equal(binding.array(g), binding.array(w), err_msg=what)
         else:
             assert g == w, what
@@ -98,8 +107,14 @@ def layouts(row, device):
             continue
         for g, w in zip(results(got), results(want)):  # terms may be added in another order
             if isinstance(g, flambeau.Tensor):
-                numeric.assert_close(g, binding.array(w), binding.dtype_name(g), 4, row.atol,
-                                     f"{case.what} of strided operands")
+                numeric.assert_close(
+                    g,
+                    binding.array(w),
+                    binding.dtype_name(g),
+                    4,
+                    row.atol,
+                    f"{case.what} of strided operands",
+                )
 
 
 def in_place(row, device):
@@ -117,9 +132,14 @@ def in_place(row, device):
             continue
         target = ts[0].clone()
         returned = method(target, *ts[1:], **case.options)
-        assert returned is target or returned.data_ptr() == target.data_ptr(), f"{case.what}: not in place"
-        np.testing.assert_array_equal(binding.array(target).astype(np.float64),
-                                      binding.array(want).astype(np.float64), err_msg=case.what + " in place")
+        assert returned is target or returned.data_ptr() == target.data_ptr(), (
+            f"{case.what}: not in place"
+        )
+        np.testing.assert_array_equal(
+            binding.array(target).astype(np.float64),
+            binding.array(want).astype(np.float64),
+            err_msg=case.what + " in place",
+        )
         done += 1
     assert done, f"{row.name}: no sample whose result fits in place"
 
@@ -133,12 +153,19 @@ def in_place_gradient(row):
     for case in cases(row, "float64"):
         grads = []
         for in_its_place in (False, True):
-            leaves = [t.clone().requires_grad_() if d else t for t, d in zip(case.tensors, case.differentiable)]
+            leaves = [
+                t.clone().requires_grad_() if d else t
+                for t, d in zip(case.tensors, case.differentiable)
+            ]
             first = leaves[0] * 1.0
             wanted = [t for t, d in zip(leaves, case.differentiable) if d]
             if tuple(call(first, *leaves[1:], **case.options).shape) != tuple(first.shape):
                 break
-            y = method(first, *leaves[1:], **case.options) if in_its_place else call(first, *leaves[1:], **case.options)
+            y = (
+                method(first, *leaves[1:], **case.options)
+                if in_its_place
+                else call(first, *leaves[1:], **case.options)
+            )
             grads.append(flambeau.autograd.grad(numeric.weighted_sum(y, 1), wanted))
         if len(grads) == 2:
             same(grads[1], grads[0], f"{case.what}: gradient in place")
@@ -153,9 +180,17 @@ def aliased(row, device):
     t = case.on(device)[0]
     copies = [t.clone() for _ in case.tensors]
     want = call(*copies, **case.options)
-    same(call(*[t] * len(copies), **case.options), want, f"{case.what} with one tensor as all operands")
-    if binding.has_out(row.name) and isinstance(want, flambeau.Tensor) and want.dtype == t.dtype \
-            and tuple(want.shape) == tuple(t.shape):
+    same(
+        call(*[t] * len(copies), **case.options),
+        want,
+        f"{case.what} with one tensor as all operands",
+    )
+    if (
+        binding.has_out(row.name)
+        and isinstance(want, flambeau.Tensor)
+        and want.dtype == t.dtype
+        and tuple(want.shape) == tuple(t.shape)
+    ):
         target = t.clone()
         call(*[target] * len(copies), **case.options, out=target)
         same(target, want, f"{case.what} with its operand as out")
@@ -169,7 +204,9 @@ def out(row, device):
         ts = case.on(device)
         want = call(*ts, **case.options)
         target = flambeau.zeros(list(want.shape), dtype=want.dtype, device=want.device)
-        assert call(*ts, **case.options, out=target) is target, f"{case.what}: out= returns another tensor"
+        assert call(*ts, **case.options, out=target) is target, (
+            f"{case.what}: out= returns another tensor"
+        )
         same(target, want, f"{case.what} with out=")
         small = flambeau.zeros([1, 1, 1, 1, 2], dtype=want.dtype, device=want.device)
         call(*ts, **case.options, out=small)
@@ -190,7 +227,10 @@ def wrong_device(row, other):
         return
     ts = list(case.tensors)
     ts[1] = ts[1].to(other)
-    with pytest.raises(RuntimeError, match="(?s)Expected all tensors to be on the same device.*" + row.name.split("_")[0]):
+    with pytest.raises(
+        RuntimeError,
+        match="(?s)Expected all tensors to be on the same device.*" + row.name.split("_")[0],
+    ):
         call_of(row)(*ts, **case.options)
 
 
@@ -198,13 +238,18 @@ def wrong_shape(row, device):
     if not row.elementwise or len(row.samples[0]) < 2:
         return
     first, second, *rest = row.samples[0]
-    bad = (Operand((2, 3), first.low, first.high, first.dtype, first.values),
-           Operand((2, 4), second.low, second.high, second.dtype, second.values), *rest)
+    bad = (
+        Operand((2, 3), first.low, first.high, first.dtype, first.values),
+        Operand((2, 4), second.low, second.high, second.dtype, second.values),
+        *rest,
+    )
     case = Case(row, bad, row.options[0], row.dtypes[0])
     if row.name == "equal":
         assert call_of(row)(*case.on(device)) is False
         return
-    with pytest.raises((RuntimeError, ValueError), match=r"(do not broadcast|same size|same as|batch_size|size)"):
+    with pytest.raises(
+        (RuntimeError, ValueError), match=r"(do not broadcast|same size|same as|batch_size|size)"
+    ):
         call_of(row)(*case.on(device), **case.options)
 
 
@@ -214,8 +259,13 @@ def gradients(row):
     for case in cases(row, "float64"):
         if not any(case.differentiable):
             continue
-        numeric.check_gradients(lambda *ts: call_of(row)(*ts, **case.options), case.arrays, case.differentiable,
-                                case.what, row.second)
+        numeric.check_gradients(
+            lambda *ts: call_of(row)(*ts, **case.options),
+            case.arrays,
+            case.differentiable,
+            case.what,
+            row.second,
+        )
 
 
 def threads(row):
@@ -223,14 +273,21 @@ def threads(row):
     sample = row.samples[0]
     if not row.elementwise and not all(len(o.shape) for o in sample):
         return
-    big = tuple(Operand((300, 300), o.low, o.high, o.dtype, o.values, o.grad) for o in sample) \
-        if row.elementwise else sample
+    big = (
+        tuple(Operand((300, 300), o.low, o.high, o.dtype, o.values, o.grad) for o in sample)
+        if row.elementwise
+        else sample
+    )
     before = flambeau.get_num_threads()
     got = []
     try:
         for n in (1, 2):
             flambeau.set_num_threads(n)
-            got.append(call_of(row)(*Case(row, big, row.options[0], row.dtypes[0]).tensors, **row.options[0]))
+            got.append(
+                call_of(row)(
+                    *Case(row, big, row.options[0], row.dtypes[0]).tensors, **row.options[0]
+                )
+            )
     finally:
         flambeau.set_num_threads(before)
     same(got[1], got[0], f"{row.name} with two threads")
@@ -242,15 +299,23 @@ def device_agrees(row, device):
         found = []
         for d in ("cpu", device):
             ts = [t.to(d) for t in case.tensors]
-            track = [t.requires_grad_() if g and row.grad else t for t, g in zip(ts, case.differentiable)]
+            track = [
+                t.requires_grad_() if g and row.grad else t for t, g in zip(ts, case.differentiable)
+            ]
             y = call_of(row)(*track, **case.options)
             wanted = [t for t in track if t.requires_grad]
             grads = flambeau.autograd.grad(numeric.weighted_sum(y, 1), wanted) if wanted else []
             found.append((results(y), grads))
         for host, other in zip(*[v + list(g) for v, g in found]):
             if isinstance(host, flambeau.Tensor):
-                numeric.assert_close(other, binding.array(host), binding.dtype_name(host), 2 * row.ulp + 2,
-                                     row.atol + 1e-6, f"{case.what} on {device}")
+                numeric.assert_close(
+                    other,
+                    binding.array(host),
+                    binding.dtype_name(host),
+                    2 * row.ulp + 2,
+                    row.atol + 1e-6,
+                    f"{case.what} on {device}",
+                )
             else:
                 assert host == other, f"{case.what} on {device}"
 

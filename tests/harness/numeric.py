@@ -26,8 +26,10 @@ def assert_close(got, want, dtype, ulp, atol=0.0, what=""):
     wrong &= ~((values == want) | (np.isnan(values) & np.isnan(want)))
     if wrong.any():
         at = np.unravel_index(np.argmax(wrong), wrong.shape)
-        raise AssertionError(f"{what}: {values[at]!r} at {at}, expected {want[at]!r} within {ulp} ULP of {dtype}; "
-                             f"{wrong.sum()} of {wrong.size} are wrong")
+        raise AssertionError(
+            f"{what}: {values[at]!r} at {at}, expected {want[at]!r} within {ulp} ULP of {dtype}; "
+            f"{wrong.sum()} of {wrong.size} are wrong"
+        )
 
 
 def outputs(result):
@@ -41,7 +43,9 @@ def weighted_sum(result, seed):
     rng = np.random.default_rng(seed)
     total = None
     for t in outputs(result):
-        weights = binding.tensor(rng.uniform(0.5, 1.5, tuple(t.shape)), binding.dtype_name(t), t.device)
+        weights = binding.tensor(
+            rng.uniform(0.5, 1.5, tuple(t.shape)), binding.dtype_name(t), t.device
+        )
         term = (t * weights).sum()
         total = term if total is None else total + term
     return total
@@ -69,12 +73,14 @@ def assert_gradient(got, want, what, tolerance):
 
 
 def check_gradients(call, xs, differentiable, what, second):
-    """First derivatives of call(*xs) in float64, both ways that backward can run; then second ones."""
+    """Slopes of call(*xs) in float64, both ways that backward can run; then second derivatives."""
     xs = [np.asarray(a) for a in xs]
 
     def leaves(arrays):
-        return [binding.tensor(a, "float64", requires_grad=True) if d else binding.tensor(a, _dtype(a))
-                for a, d in zip(arrays, differentiable)]
+        return [
+            binding.tensor(a, "float64", requires_grad=True) if d else binding.tensor(a, _dtype(a))
+            for a, d in zip(arrays, differentiable)
+        ]
 
     def value(arrays):
         return float(binding.array(weighted_sum(call(*leaves(arrays)), 1)))
@@ -89,7 +95,9 @@ def check_gradients(call, xs, differentiable, what, second):
     plain = [binding.array(g) for g in gradients(xs, False)[1]]
     graphed = [binding.array(g) for g in gradients(xs, True)[1]]
     for i, got, again in zip(where, plain, graphed):
-        assert_gradient(got, numeric_gradient(value, xs, i, 1e-6), f"{what}: gradient of operand {i}", 1e-6)
+        assert_gradient(
+            got, numeric_gradient(value, xs, i, 1e-6), f"{what}: gradient of operand {i}", 1e-6
+        )
         assert_gradient(again, got, f"{what}: gradient of operand {i} with create_graph", 1e-9)
     if not second:
         return
@@ -107,7 +115,12 @@ def check_gradients(call, xs, differentiable, what, second):
         got = flambeau.autograd.grad(total, wanted, allow_unused=True)
     for i, t, g in zip(where, wanted, got):
         values = np.zeros(xs[i].shape) if g is None else binding.array(g)
-        assert_gradient(values, numeric_gradient(slope, xs, i, 1e-6), f"{what}: second derivative of operand {i}", 1e-5)
+        assert_gradient(
+            values,
+            numeric_gradient(slope, xs, i, 1e-6),
+            f"{what}: second derivative of operand {i}",
+            1e-5,
+        )
 
 
 def _dtype(a):

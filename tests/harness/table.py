@@ -27,8 +27,8 @@ class Operand:
     shape: tuple
     low: float = -3.0
     high: float = 3.0
-    dtype: str = None      # fixed, whatever dtype the row runs with
-    values: tuple = None   # instead of random ones
+    dtype: str = None  # fixed, whatever dtype the row runs with
+    values: tuple = None  # instead of random ones
     grad: bool = True
 
     def draw(self, rng, dtype):
@@ -39,7 +39,9 @@ class Operand:
             return rng.random(self.shape) < 0.5
         if dtype in INTS:
             low = max(self.low, 0) if dtype == "uint8" else self.low
-            return rng.integers(int(np.ceil(low)), max(int(np.floor(self.high)), int(np.ceil(low))) + 1, self.shape)
+            return rng.integers(
+                int(np.ceil(low)), max(int(np.floor(self.high)), int(np.ceil(low))) + 1, self.shape
+            )
         # A grid, so that no value lies on a kink at an integer or a half, nor two close to each other.
         steps = rng.choice(4096, self.shape, replace=np.prod(self.shape) > 4096)
         return self.low + (self.high - self.low) * (steps + 0.37) / 4096.0
@@ -68,22 +70,52 @@ class Row:
     grad: bool
     grad_dtypes: tuple
     elementwise: bool
-    result: object          # dtype of the result by that of the operands; None: the operands'
-    bad: dict               # dtype -> a part of the error's text
-    second: bool            # whether the second derivative is checked (False: it is 0 everywhere)
+    result: object  # dtype of the result by that of the operands; None: the operands'
+    bad: dict  # dtype -> a part of the error's text
+    second: bool  # whether the second derivative is checked (False: it is 0 everywhere)
     atol: float
-    call: object            # how to call it where torch's spelling is not the function itself
-    blocks: str             # the file of the table, for messages
+    call: object  # how to call it where torch's spelling is not the function itself
+    blocks: str  # the file of the table, for messages
 
 
-def op(name, ref, samples, options=(), required=False, ulp=2.0, dtypes=FLOATS, grad=True, elementwise=True, result=None, bad=None,
-       second=True, atol=0.0, call=None, blocks=""):
+def op(
+    name,
+    ref,
+    samples,
+    options=(),
+    required=False,
+    ulp=2.0,
+    dtypes=FLOATS,
+    grad=True,
+    elementwise=True,
+    result=None,
+    bad=None,
+    second=True,
+    atol=0.0,
+    call=None,
+    blocks="",
+):
     """`options` are tried beside a call without any, or instead of it where some are `required`."""
     if name in ROWS:
         raise ValueError(f"two rows for {name}")
     normal = [s if isinstance(s, tuple) else (s,) for s in samples]
-    ROWS[name] = Row(name, ref, normal, [*([] if required else [{}]), *options], ulp, dtypes, grad, FLOATS, elementwise, result, bad or {},
-                     second, atol, call, blocks)
+    ROWS[name] = Row(
+        name,
+        ref,
+        normal,
+        [*([] if required else [{}]), *options],
+        ulp,
+        dtypes,
+        grad,
+        FLOATS,
+        elementwise,
+        result,
+        bad or {},
+        second,
+        atol,
+        call,
+        blocks,
+    )
     return ROWS[name]
 
 

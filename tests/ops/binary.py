@@ -14,13 +14,35 @@ def logical(f):
     return lambda a, b: f(a, b)
 
 
-op("add", ref=lambda a, b, alpha=1: a | b if a.dtype == bool else a + alpha * b, samples=PAIR, dtypes=FLOATS + SIGNED,
-   options=[dict(alpha=2)])
-op("sub", ref=lambda a, b, alpha=1: a - alpha * b, samples=PAIR, dtypes=FLOATS + SIGNED, options=[dict(alpha=2)],
-   bad=NO_BOOL)
-op("rsub", ref=lambda a, b, alpha=1: b - alpha * a, samples=PAIR, dtypes=FLOATS + SIGNED, options=[dict(alpha=2)],
-   bad=NO_BOOL)
-op("mul", ref=lambda a, b: a & b if a.dtype == bool else a * b, samples=PAIR, dtypes=FLOATS + SIGNED + ("bool",))
+op(
+    "add",
+    ref=lambda a, b, alpha=1: a | b if a.dtype == bool else a + alpha * b,
+    samples=PAIR,
+    dtypes=FLOATS + SIGNED,
+    options=[dict(alpha=2)],
+)
+op(
+    "sub",
+    ref=lambda a, b, alpha=1: a - alpha * b,
+    samples=PAIR,
+    dtypes=FLOATS + SIGNED,
+    options=[dict(alpha=2)],
+    bad=NO_BOOL,
+)
+op(
+    "rsub",
+    ref=lambda a, b, alpha=1: b - alpha * a,
+    samples=PAIR,
+    dtypes=FLOATS + SIGNED,
+    options=[dict(alpha=2)],
+    bad=NO_BOOL,
+)
+op(
+    "mul",
+    ref=lambda a, b: a & b if a.dtype == bool else a * b,
+    samples=PAIR,
+    dtypes=FLOATS + SIGNED + ("bool",),
+)
 
 
 def quotient(a, b, rounding_mode=None):
@@ -40,14 +62,40 @@ op("maximum", ref=np.maximum, samples=PAIR, dtypes=ALL, ulp=0)
 op("minimum", ref=np.minimum, samples=PAIR, dtypes=ALL, ulp=0)
 op("fmax", ref=np.fmax, samples=PAIR, dtypes=ALL, ulp=0)
 op("fmin", ref=np.fmin, samples=PAIR, dtypes=ALL, ulp=0)
-op("atan2", ref=lambda a, b: np.arctan2(np.asarray(a, float), b), samples=PAIR, dtypes=FLOATS + ("int64",),
-   result=default_float)
+op(
+    "atan2",
+    ref=lambda a, b: np.arctan2(np.asarray(a, float), b),
+    samples=PAIR,
+    dtypes=FLOATS + ("int64",),
+    result=default_float,
+)
 
-for name, ref in [("logical_and", np.logical_and), ("logical_or", np.logical_or), ("logical_xor", np.logical_xor)]:
+for name, ref in [
+    ("logical_and", np.logical_and),
+    ("logical_or", np.logical_or),
+    ("logical_xor", np.logical_xor),
+]:
     op(name, ref=ref, samples=PAIR, dtypes=ALL, result=always("bool"), grad=False)
-for name, ref in [("bitwise_and", np.bitwise_and), ("bitwise_or", np.bitwise_or), ("bitwise_xor", np.bitwise_xor)]:
-    op(name, ref=ref, samples=PAIR, dtypes=INTS + ("bool",), grad=False, bad={"float32": "not implemented for"})
+for name, ref in [
+    ("bitwise_and", np.bitwise_and),
+    ("bitwise_or", np.bitwise_or),
+    ("bitwise_xor", np.bitwise_xor),
+]:
+    op(
+        name,
+        ref=ref,
+        samples=PAIR,
+        dtypes=INTS + ("bool",),
+        grad=False,
+        bad={"float32": "not implemented for"},
+    )
 SHIFT = [(positive(3, 4, high=20), positive(3, 4, low=0, high=2.5))]
 for name, ref in [("bitwise_left_shift", np.left_shift), ("bitwise_right_shift", np.right_shift)]:
-    op(name, ref=ref, samples=SHIFT, dtypes=INTS, grad=False,
-       bad={"float32": "not implemented for", "bool": "not implemented for"})
+    op(
+        name,
+        ref=ref,
+        samples=SHIFT,
+        dtypes=INTS,
+        grad=False,
+        bad={"float32": "not implemented for", "bool": "not implemented for"},
+    )

@@ -1,4 +1,4 @@
-"""pytest --device cpu|sim|emu: where the ops run. A simulated device always exists beside the cpu."""
+"""pytest --device cpu|sim|emu: where the ops run. There always is a simulated device, too."""
 
 import os
 import pathlib

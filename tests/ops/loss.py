@@ -9,7 +9,11 @@ FOLDS = [dict(reduction="sum"), dict(reduction="none")]
 
 
 def folded(losses, reduction="mean"):
-    return losses if reduction == "none" else np.asarray(losses.sum() if reduction == "sum" else losses.mean())
+    return (
+        losses
+        if reduction == "none"
+        else np.asarray(losses.sum() if reduction == "sum" else losses.mean())
+    )
 
 
 def distance(f):
@@ -17,16 +21,48 @@ def distance(f):
 
 
 PAIR = [(x(3, 4), x(3, 4, low=-2.03, high=2.0))]
-op("mse_loss", ref=distance(lambda d: d * d), samples=PAIR, options=FOLDS, elementwise=False, atol=1e-7, ulp=4,
-   bad={"int64": "not implemented for 'int64'"})
-op("l1_loss", ref=distance(lambda d: d), samples=PAIR, options=FOLDS, elementwise=False, second=False, ulp=4)
-op("smooth_l1_loss", ref=distance(lambda d, beta=1.0: np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)), samples=PAIR,
-   options=[*FOLDS, dict(beta=0.5)], elementwise=False, atol=1e-7, ulp=4)
-op("huber_loss", ref=distance(lambda d, delta=1.0: np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))),
-   samples=PAIR, options=[*FOLDS, dict(delta=0.5)], elementwise=False, atol=1e-7, ulp=4)
+op(
+    "mse_loss",
+    ref=distance(lambda d: d * d),
+    samples=PAIR,
+    options=FOLDS,
+    elementwise=False,
+    atol=1e-7,
+    ulp=4,
+    bad={"int64": "not implemented for 'int64'"},
+)
+op(
+    "l1_loss",
+    ref=distance(lambda d: d),
+    samples=PAIR,
+    options=FOLDS,
+    elementwise=False,
+    second=False,
+    ulp=4,
+)
+op(
+    "smooth_l1_loss",
+    ref=distance(lambda d, beta=1.0: np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)),
+    samples=PAIR,
+    options=[*FOLDS, dict(beta=0.5)],
+    elementwise=False,
+    atol=1e-7,
+    ulp=4,
+)
+op(
+    "huber_loss",
+    ref=distance(lambda d, delta=1.0: np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))),
+    samples=PAIR,
+    options=[*FOLDS, dict(delta=0.5)],
+    elementwise=False,
+    atol=1e-7,
+    ulp=4,
+)
 
 
-def cross_entropy(logits, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+def cross_entropy(
+    logits, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0
+):
     axis = 0 if logits.ndim == 1 else 1
     classes = logits.shape[axis]
     logs = np.moveaxis(special.log_softmax(logits, axis=axis), axis, -1)
@@ -34,15 +70,20 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, reduction="mea
     if target.dtype.kind == "f":
         t = np.moveaxis(target, axis, -1) * (1 - label_smoothing) + label_smoothing / classes
         losses = -(logs * t * w).sum(-1)
-        return losses if reduction == "none" else np.asarray(
-            losses.sum() / (1 if reduction == "sum" else max(losses.size, 1)))
+        return (
+            losses
+            if reduction == "none"
+            else np.asarray(losses.sum() / (1 if reduction == "sum" else max(losses.size, 1)))
+        )
     counts = target != ignore_index
     hit = np.where(counts, target, 0)
     own = np.where(counts, w[hit], 0)
     picked = -np.take_along_axis(logs, hit[..., None], -1)[..., 0] * own
     smooth = np.where(counts, -(logs * w).sum(-1), 0)
     losses = (1 - label_smoothing) * picked + label_smoothing / classes * smooth
-    return folded(losses, reduction) if reduction != "mean" else np.asarray(losses.sum() / own.sum())
+    return (
+        folded(losses, reduction) if reduction != "mean" else np.asarray(losses.sum() / own.sum())
+    )
 
 
 def nll(logs, target, weight=None, ignore_index=-100, reduction="mean"):
@@ -52,18 +93,38 @@ def nll(logs, target, weight=None, ignore_index=-100, reduction="mean"):
     hit = np.where(counts, target, 0)
     own = np.where(counts, w[hit], 0)
     losses = -np.take_along_axis(np.moveaxis(logs, axis, -1), hit[..., None], -1)[..., 0] * own
-    return folded(losses, reduction) if reduction != "mean" else np.asarray(losses.sum() / own.sum())
+    return (
+        folded(losses, reduction) if reduction != "mean" else np.asarray(losses.sum() / own.sum())
+    )
 
 
 CLASSES = x(5, dtype="int64", values=(0, 2, 1, 3, 2))
 PIXELS = x(2, 3, dtype="int64", values=(0, 2, 1, 3))
 WEIGHTS = positive(4, grad=False)
 INDEXED = [(x(5, 4), CLASSES), (x(2, 4, 3), PIXELS), (x(5, 4), CLASSES, WEIGHTS)]
-op("cross_entropy", ref=cross_entropy,
-   samples=[*INDEXED, (x(5, 4), positive(5, 4, low=0.0, high=1.0)), (x(4), x(dtype="int64", values=(2,)))],
-   options=[*FOLDS, dict(label_smoothing=0.3)], elementwise=False, atol=1e-6, ulp=4)
-op("nll_loss", ref=nll, samples=INDEXED, options=[*FOLDS, dict(ignore_index=2)], elementwise=False, atol=1e-6, ulp=4,
-   second=False)
+op(
+    "cross_entropy",
+    ref=cross_entropy,
+    samples=[
+        *INDEXED,
+        (x(5, 4), positive(5, 4, low=0.0, high=1.0)),
+        (x(4), x(dtype="int64", values=(2,))),
+    ],
+    options=[*FOLDS, dict(label_smoothing=0.3)],
+    elementwise=False,
+    atol=1e-6,
+    ulp=4,
+)
+op(
+    "nll_loss",
+    ref=nll,
+    samples=INDEXED,
+    options=[*FOLDS, dict(ignore_index=2)],
+    elementwise=False,
+    atol=1e-6,
+    ulp=4,
+    second=False,
+)
 
 PROBABILITY = positive(3, 4, low=0.05, high=0.95)
 
@@ -76,16 +137,41 @@ def bce_logits(a, t, weight=1.0, reduction="mean"):
     return folded(-(t * special.log_expit(a) + (1 - t) * special.log_expit(-a)) * weight, reduction)
 
 
-op("binary_cross_entropy", ref=bce, samples=[(PROBABILITY, PROBABILITY), (PROBABILITY, PROBABILITY, positive(4))],
-   options=FOLDS, elementwise=False, atol=1e-6, ulp=6)
-op("binary_cross_entropy_with_logits", ref=bce_logits, samples=[(x(3, 4), PROBABILITY), (x(3, 4), PROBABILITY, positive(4))],
-   options=FOLDS, elementwise=False, atol=1e-6, ulp=6)
+op(
+    "binary_cross_entropy",
+    ref=bce,
+    samples=[(PROBABILITY, PROBABILITY), (PROBABILITY, PROBABILITY, positive(4))],
+    options=FOLDS,
+    elementwise=False,
+    atol=1e-6,
+    ulp=6,
+)
+op(
+    "binary_cross_entropy_with_logits",
+    ref=bce_logits,
+    samples=[(x(3, 4), PROBABILITY), (x(3, 4), PROBABILITY, positive(4))],
+    options=FOLDS,
+    elementwise=False,
+    atol=1e-6,
+    ulp=6,
+)
 
 
 def kl(logs, t, reduction="mean", log_target=False):
     losses = np.exp(t) * (t - logs) if log_target else special.xlogy(t, t) - t * logs
-    return np.asarray(losses.sum() / logs.shape[0]) if reduction == "batchmean" else folded(losses, reduction)
+    return (
+        np.asarray(losses.sum() / logs.shape[0])
+        if reduction == "batchmean"
+        else folded(losses, reduction)
+    )
 
 
-op("kl_div", ref=kl, samples=[(x(3, 4), positive(3, 4))],
-   options=[*FOLDS, dict(log_target=True), dict(reduction="batchmean")], elementwise=False, atol=1e-4, ulp=8)
+op(
+    "kl_div",
+    ref=kl,
+    samples=[(x(3, 4), positive(3, 4))],
+    options=[*FOLDS, dict(log_target=True), dict(reduction="batchmean")],
+    elementwise=False,
+    atol=1e-4,
+    ulp=8,
+)

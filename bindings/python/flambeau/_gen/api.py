@@ -353,8 +353,8 @@ def selu_(input):
 
 
 def celu(input, alpha=1):
-    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
-    1))`.
+    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+    - 1))`.
 
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
@@ -371,8 +371,8 @@ def celu(input, alpha=1):
 def celu_(input, alpha=1):
     """In-place form of `flam_celu`: continuously differentiable exponential linear unit:
 
-    Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
-    1))`.
+    Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+    - 1))`.
 
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
@@ -1325,8 +1325,8 @@ def remainder_out(input, other, out):
 
 
 def fmod(input, other):
-    """`input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
-    `fmod`.
+    """`input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
+    C's `fmod`.
 
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -1342,8 +1342,8 @@ def fmod(input, other):
 def fmod_(input, other):
     """In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
 
-    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
-    `fmod`.
+    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
+    C's `fmod`.
 
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -1359,8 +1359,8 @@ def fmod_(input, other):
 def fmod_out(input, other, out):
     """`flam_fmod` into an existing tensor.
 
-    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
-    `fmod`.
+    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
+    C's `fmod`.
 
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -1375,8 +1375,8 @@ def fmod_out(input, other, out):
 
 
 def pow(input, exponent):
-    """`input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
-    is 1 or -1.
+    """`input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
+    base is 1 or -1.
 
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
@@ -1392,8 +1392,8 @@ def pow(input, exponent):
 def pow_(input, exponent):
     """In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
 
-    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
-    is 1 or -1.
+    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
+    base is 1 or -1.
 
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
@@ -1409,8 +1409,8 @@ def pow_(input, exponent):
 def pow_out(input, exponent, out):
     """`flam_pow` into an existing tensor.
 
-    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
-    is 1 or -1.
+    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
+    base is 1 or -1.
 
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
@@ -1931,8 +1931,8 @@ def bitwise_left_shift_out(input, other, out):
 def bitwise_right_shift(input, other):
     """`input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
 
-    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
-    as the dtype.
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
+    wide as the dtype.
 
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
@@ -1948,8 +1948,8 @@ def bitwise_right_shift(input, other):
 def bitwise_right_shift_(input, other):
     """In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
 
-    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
-    as the dtype.
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
+    wide as the dtype.
 
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
@@ -1965,8 +1965,8 @@ def bitwise_right_shift_(input, other):
 def bitwise_right_shift_out(input, other, out):
     """`flam_bitwise_right_shift` into an existing tensor.
 
-    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
-    as the dtype.
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
+    wide as the dtype.
 
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.

@@ -280,8 +280,8 @@ _S_celu = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
 
 
 def _celu(input, alpha=1):
-    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
-    1))`.
+    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+    - 1))`.
 
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
@@ -303,8 +303,8 @@ def _celu(input, alpha=1):
 _celu.__name__ = _celu.__qualname__ = "celu"
 
 def _F_celu(input, alpha=1, inplace=False):
-    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
-    1))`.
+    """Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+    - 1))`.
 
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
@@ -323,8 +323,8 @@ _S_celu_ = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
 def _celu_(input, alpha=1):
     """In-place form of `flam_celu`: continuously differentiable exponential linear unit:
 
-    Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
-    1))`.
+    Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+    - 1))`.
 
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
@@ -1362,8 +1362,8 @@ _S_fmod = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _fmod(input, other, *, out=None):
-    """`input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
-    `fmod`.
+    """`input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
+    C's `fmod`.
 
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -1400,8 +1400,8 @@ _S_fmod_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 def _fmod_(input, other):
     """In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
 
-    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as C's
-    `fmod`.
+    `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
+    C's `fmod`.
 
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
@@ -1426,8 +1426,8 @@ _S_pow = (("input", "tensor", None, ""), ("exponent", "tensor", None, ""),)
 
 
 def _pow(input, exponent, *, out=None):
-    """`input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
-    is 1 or -1.
+    """`input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
+    base is 1 or -1.
 
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
@@ -1464,8 +1464,8 @@ _S_pow_ = (("input", "tensor", None, ""), ("exponent", "tensor", None, ""),)
 def _pow_(input, exponent):
     """In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
 
-    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
-    is 1 or -1.
+    `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
+    base is 1 or -1.
 
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
@@ -2130,8 +2130,8 @@ _S_bitwise_right_shift = (("input", "tensor", None, ""), ("other", "tensor", Non
 def _bitwise_right_shift(input, other, *, out=None):
     """`input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
 
-    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
-    as the dtype.
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
+    wide as the dtype.
 
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
@@ -2168,8 +2168,8 @@ _S_bitwise_right_shift_ = (("input", "tensor", None, ""), ("other", "tensor", No
 def _bitwise_right_shift_(input, other):
     """In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
 
-    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
-    as the dtype.
+    `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
+    wide as the dtype.
 
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
