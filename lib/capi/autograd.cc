@@ -1,5 +1,5 @@
 // The backward pass, modes, hooks and nodes behind handles.
-#include "capi/autograd.h"
+#include "capi/gen/targets.h"
 
 #include "base/error.h"
 #include "capi/callback.h"

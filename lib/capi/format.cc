@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "capi/tensor.h"
+#include "capi/gen/targets.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
 #include "ops/defaults.h"

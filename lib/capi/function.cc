@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "capi/autograd.h"
+#include "capi/gen/targets.h"
 #include "capi/callback.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"

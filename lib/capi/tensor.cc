@@ -1,5 +1,5 @@
 // Getters and memory of tensor handles. Elements cross to the host in one place, host_copy.
-#include "capi/tensor.h"
+#include "capi/gen/targets.h"
 
 #include <cmath>
 #include <cstring>

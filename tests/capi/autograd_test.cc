@@ -1,6 +1,6 @@
 // Autograd behind handles: modes and scopes, hooks, custom functions and borrowed memory, each with its
 // callbacks counted: what the program hands over is dropped exactly once, also on failure.
-#include "capi/autograd.h"
+#include "capi/gen/targets.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "capi/callback.h"
-#include "capi/tensor.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
 

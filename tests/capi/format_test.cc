@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "capi/tensor.h"
+#include "capi/gen/targets.h"
 #include "ops/ops.h"
 
 namespace flambeau {
