@@ -165,6 +165,142 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_resize_(flam_te
                                                                          FLAM_VARIADIC const int64_t *size,
                                                                          size_t n_size);
 
+/** A tensor with given strides whose elements are not set.
+ *
+ * - `size`: the shape.
+ * - `stride`: distances in elements, one per dimension, not negative.
+ * - `dtype`: of the result; default: the default dtype.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a tensor of that geometry.
+ * - errors: `FLAM_ERROR_SHAPE` for negative numbers or lists of different length; out of memory.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_empty_strided(
+    const int64_t *size, size_t n_size, const int64_t *stride, size_t n_stride,
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** A tensor like another, whose elements are not set.
+ *
+ * - `input`: gives shape and dense layout.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `device`: of the result; default: `input`'s.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a tensor of `input`'s shape.
+ * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_empty_like(
+    const flam_tensor *input, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Zeros in the shape of another tensor.
+ *
+ * - `input`: gives shape and dense layout.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `device`: of the result; default: `input`'s.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a tensor of `input`'s shape.
+ * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_zeros_like(
+    const flam_tensor *input, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Ones in the shape of another tensor.
+ *
+ * - `input`: gives shape and dense layout.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `device`: of the result; default: `input`'s.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a tensor of `input`'s shape.
+ * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_ones_like(
+    const flam_tensor *input, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** One value in the shape of another tensor.
+ *
+ * - `input`: gives shape and dense layout.
+ * - `fill_value`: a number or 0-d tensor.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `device`: of the result; default: `input`'s.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: a tensor of `input`'s shape.
+ * - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_full_like(
+    const flam_tensor *input, const flam_tensor *fill_value,
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Numbers at equal distances, both ends included.
+ *
+ * - `start`: the first number.
+ * - `end`: the last number.
+ * - `steps`: how many.
+ * - `dtype`: of the result; default: the default dtype.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: [steps].
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_linspace(
+    double start, double end, int64_t steps, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
+    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Powers of a base at equal distances of the exponent, both ends included.
+ *
+ * - `start`: the first exponent.
+ * - `end`: the last exponent.
+ * - `steps`: how many.
+ * - `base`: the base; default 10.
+ * - `dtype`: of the result; default: the default dtype.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: [steps].
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_logspace(
+    double start, double end, int64_t steps, double base FLAM_DEFAULT(10),
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** Ones on the diagonal, zeros elsewhere.
+ *
+ * - `n`: rows.
+ * - `m`: columns; default: `n`.
+ * - `dtype`: of the result; default: the default dtype.
+ * - `device`: of the result; default: the default device.
+ * - `requires_grad`: whether autograd records operations on it; default false.
+ * - returns: [n, m].
+ * - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_eye(
+    int64_t n, FLAM_NULLABLE const int64_t *m FLAM_DEFAULT(NULL),
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
+
+/** The lower triangle of matrices; zeros above.
+ *
+ * - `input`: [..., n, m], any dtype.
+ * - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_tril(
+    const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
+
+/** The upper triangle of matrices; zeros below.
+ *
+ * - `input`: [..., n, m], any dtype.
+ * - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_triu(
+    const flam_tensor *input, int64_t diagonal FLAM_DEFAULT(0));
+
 #ifdef __cplusplus
 }
 #endif

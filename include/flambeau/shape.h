@@ -61,7 +61,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_permute(
  * - returns: a view of `input`.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.swapaxes Tensor.swapaxes") flam_tensor *
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.swapaxes Tensor.swapaxes torch.swapdims "
+                                     "Tensor.swapdims") flam_tensor *
 flam_transpose(const flam_tensor *input, int64_t dim0, int64_t dim1);
 
 /** The transpose of a matrix; vectors and 0-d tensors come back as they are.
@@ -174,6 +175,165 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_clone(con
  * - errors: none but those of a failed operand.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_detach(const flam_tensor *input);
+
+/** Splits one dimension into several.
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension to split.
+ * - `sizes`: what it becomes; one entry may be -1 and is inferred.
+ * - returns: a view.
+ * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the dimension's size.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_unflatten(
+    const flam_tensor *input, int64_t dim, const int64_t *sizes, size_t n_sizes);
+
+/** All windows of a dimension; they stand in a new last dimension.
+ *
+ * - `input`: any tensor.
+ * - `dimension`: the dimension that windows slide along.
+ * - `size`: elements of a window.
+ * - `step`: distance of neighbouring windows, at least 1.
+ * - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of `size`.
+ * - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond the dimension.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor.unfold") flam_tensor *flam_unfold_dim(
+    const flam_tensor *input, int64_t dimension, int64_t size, int64_t step);
+
+/** A diagonal of two dimensions; it stands in a new last dimension.
+ *
+ * - `input`: at least 2-d.
+ * - `offset`: which diagonal: above the main one where positive; default 0.
+ * - `dim1`: rows; default 0.
+ * - `dim2`: columns; default 1.
+ * - returns: a view without `dim1` and `dim2`, and with the diagonal last.
+ * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where they are equal.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diagonal(
+    const flam_tensor *input, int64_t offset FLAM_DEFAULT(0), int64_t dim1 FLAM_DEFAULT(0),
+    int64_t dim2 FLAM_DEFAULT(1));
+
+/** A view with dimensions moved; the others keep their order.
+ *
+ * - `input`: any tensor.
+ * - `source`: the dimensions to move.
+ * - `destination`: where they go, one for one.
+ * - returns: a view.
+ * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists differ in length
+ *   or repeat a dimension.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.moveaxis Tensor.moveaxis") flam_tensor *
+flam_movedim(const flam_tensor *input, const int64_t *source, size_t n_source, const int64_t *destination,
+             size_t n_destination);
+
+/** A view in the shape of another tensor.
+ *
+ * - `input`: any tensor whose strides allow the shape without a copy.
+ * - `other`: any tensor of as many elements.
+ * - returns: a view of `input`.
+ * - errors: as `flam_view`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_view_as(const flam_tensor *input,
+                                                                         const flam_tensor *other);
+
+/** The same elements in the shape of another tensor.
+ *
+ * - `input`: any tensor.
+ * - `other`: any tensor of as many elements.
+ * - returns: a view where possible, else a copy.
+ * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_reshape_as(const flam_tensor *input,
+                                                                            const flam_tensor *other);
+
+/** A view that repeats dimensions of size 1 up to another tensor's shape.
+ *
+ * - `input`: any tensor.
+ * - `other`: any tensor.
+ * - returns: a view in `other`'s shape.
+ * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_expand_as(const flam_tensor *input,
+                                                                           const flam_tensor *other);
+
+/** A view that repeats dimensions of size 1 up to a shape.
+ *
+ * - `input`: any tensor.
+ * - `size`: the shape.
+ * - returns: a view of shape `size`.
+ * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_broadcast_to(
+    const flam_tensor *input, const int64_t *size, size_t n_size);
+
+/** All elements in one dimension.
+ *
+ * - `input`: any tensor.
+ * - returns: [n], a view where possible, else a copy.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_ravel(const flam_tensor *input);
+
+/** The tensor with at least one dimension.
+ *
+ * - `input`: any tensor.
+ * - returns: `input`, or a view of shape [1].
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_1d(const flam_tensor *input);
+
+/** The tensor with at least two dimensions.
+ *
+ * - `input`: any tensor.
+ * - returns: `input`, or a view of shape [1, 1] or [1, n].
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_2d(const flam_tensor *input);
+
+/** The tensor with at least three dimensions.
+ *
+ * - `input`: any tensor.
+ * - returns: `input`, or a view of shape [1, 1, 1], [1, n, 1] or [n, m, 1].
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_3d(const flam_tensor *input);
+
+/** Drops dimensions of size 1 in place.
+ *
+ * - `input`: the tensor to change.
+ * - `dim`: which dimensions to drop where their size is 1; default: all.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_squeeze_(
+    flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim);
+
+/** Adds a dimension of size 1 in place.
+ *
+ * - `input`: the tensor to change.
+ * - `dim`: where the new dimension stands; negative from the end of the result.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim);
+
+/** Exchanges two dimensions in place.
+ *
+ * - `input`: the tensor to change.
+ * - `dim0`: the first dimension.
+ * - `dim1`: the second dimension.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_") flam_tensor *
+flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
+
+/** Transposes a matrix in place.
+ *
+ * - `input`: at most 2-d.
+ * - returns: `input`.
+ * - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_t_(flam_tensor *input);
 
 #ifdef __cplusplus
 }

@@ -28,18 +28,18 @@ void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
 
 struct CopyBackward {
   Device source;
-  static constexpr auto name = "copy";
+  static constexpr auto name = "CopyBackwards";
   Tensors operator()(const Tensor& dy) const { return {Tensor(), ops::to_device(dy, source, false)}; }
 };
 
 struct ToBackward {
   Device device;
-  static constexpr auto name = "to";
+  static constexpr auto name = "ToCopyBackward0";
   Tensors operator()(const Tensor& dy) const { return {ops::to_device(dy, device, false)}; }
 };
 
 struct CloneBackward {
-  static constexpr auto name = "clone";
+  static constexpr auto name = "CloneBackward0";
   Tensors operator()(const Tensor& dy) const { return {dy}; }
 };
 
@@ -47,7 +47,7 @@ Tensor converted(const char* name, const Tensor& x, Dtype dtype, Device device, 
   Call c{name, Cast::keep, {x}, Devices::any};
   const bool dense = x.is_contiguous();
   Tensor y = dense ? empty(x.sizes(), dtype, device)
-                   : empty_strided(x.sizes(), empty_like(x).strides(), dtype, device);
+                   : empty_strided(x.sizes(), dense_strides(x), dtype, device);
   copy_data(y, x, non_blocking);
   if (!c.needs_grad() || !is_floating(dtype)) return y;
   if (device == x.device() && dtype == x.dtype()) return c.track(std::move(y), CloneBackward{});

@@ -31,6 +31,12 @@ Tensor filled(DimsView size, const Tensor& value, Dtype dtype, Device device, bo
   return created(std::move(t), requires_grad);
 }
 
+// Dense in x's order of dimensions, so that every byte of it is an element.
+Tensor laid_out_like(const Tensor& x, Dtype dtype, Device device) {
+  return flambeau::empty_strided(x.sizes(), dense_strides(x), dtype == Dtype::none ? x.dtype() : dtype,
+                                 device ? device : x.device());
+}
+
 }  // namespace
 
 Tensor scalar_f64(double v) { return wrapped_number(v); }
@@ -57,6 +63,36 @@ Tensor full(DimsView size, const Tensor& value, Dtype dtype, Device device, bool
   const bool number = value.is_wrapped_number() && value.dtype() == Dtype::f64;
   if (dtype == Dtype::none && !number) dtype = value.dtype();
   return filled(size, value, dtype, device, requires_grad);
+}
+
+Tensor empty_strided(DimsView size, DimsView stride, Dtype dtype, Device device, bool requires_grad) {
+  check(size.size() == stride.size(), Code::shape, "empty_strided: ", size.size(), " sizes but ",
+        stride.size(), " strides");
+  for (int64_t s : stride) check(s >= 0, Code::shape, "empty_strided: negative stride ", s);
+  return created(flambeau::empty_strided(size, stride, dtype_or_default(dtype), device_or_default(device)),
+                 requires_grad);
+}
+
+Tensor empty_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
+  return created(laid_out_like(x, dtype, device), requires_grad);
+}
+
+Tensor zeros_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
+  Tensor t = laid_out_like(x, dtype, device);
+  fill_bytes(t.data(), t.device(), 0, t.nbytes());
+  return created(std::move(t), requires_grad);
+}
+
+Tensor ones_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
+  return full_like(x, wrapped_number(int64_t{1}), dtype, device, requires_grad);
+}
+
+Tensor full_like(const Tensor& x, const Tensor& value, Dtype dtype, Device device, bool requires_grad) {
+  check(value.dim() == 0, Code::shape, "full_like: fill_value must be a number or a 0-d tensor, got ",
+        describe(value));
+  Tensor t = laid_out_like(x, dtype, device);
+  run_cast(t, value.device() == t.device() ? value : to_device(value, kCpu, false));
+  return created(std::move(t), requires_grad);
 }
 
 Tensor fill_(const Tensor& x, const Tensor& value) {

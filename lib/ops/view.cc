@@ -1,54 +1,44 @@
 // Views: the same storage under another geometry. Every view is recorded by one gradient, which scatters the
 // view's gradient back into the base's geometry; simple views have cheaper inverses of their own.
 #include "base/error.h"
-#include "ops/call.h"
-#include "ops/ops.h"
+#include "ops/view.h"
 
 namespace flambeau::ops {
 
 namespace {
 
-// A view of x, recorded with gradient f where one is needed.
-template <class F>
-Tensor make_view(const char* name, const Tensor& x, DimsView sizes, DimsView strides, int64_t offset, F&& f) {
-  Tensor v = alias(x, sizes, strides, offset);
-  if (!modes.grad) return v;
-  v.impl()->base = x.base() ? x.base() : x;
-  if (!requires_grad(x)) return v;
-  Call c{name, Cast::keep, {x}};
-  return c.track(std::move(v), std::forward<F>(f));
-}
-
-struct ReshapeBackward {
-  Dims sizes;
-  static constexpr auto name = "view";
-  Tensors operator()(const Tensor& dy) const { return {reshape(dy, sizes)}; }
-};
-
 struct PermuteBackward {
   Dims inverse;
-  static constexpr auto name = "permute";
+  static constexpr auto name = "PermuteBackward0";
   Tensors operator()(const Tensor& dy) const { return {permute(dy, inverse)}; }
 };
 
 struct ExpandBackward {
   Dims sizes;
-  static constexpr auto name = "expand";
+  static constexpr auto name = "ExpandBackward0";
   Tensors operator()(const Tensor& dy) const { return {sum_to(dy, sizes)}; }
 };
 
-// A view that covers a part of x: the rest of x's gradient is zero.
-struct SliceBackward {
-  Dims sizes;
-  Dims view_sizes, view_strides;  // in a contiguous tensor of `sizes`
-  int64_t offset;
-  static constexpr auto name = "slice";
-  Tensors operator()(const Tensor& dy) const {
-    Tensor dx = zeros(sizes, dy.dtype(), dy.device());
-    Tensor part = as_strided(dx, view_sizes, view_strides, offset);
-    copy_(part, dy);
-    return {dx};
-  }
+struct TransposeBackward : PermuteBackward {
+  static constexpr auto name = "TransposeBackward0";
+};
+struct TBackward : PermuteBackward {
+  static constexpr auto name = "TBackward0";
+};
+struct SliceBackward : PartBackward {
+  static constexpr auto name = "SliceBackward0";
+};
+struct SelectBackward : PartBackward {
+  static constexpr auto name = "SelectBackward0";
+};
+struct SqueezeBackward : ReshapeBackward {
+  static constexpr auto name = "SqueezeBackward0";
+};
+struct SqueezeDimBackward : ReshapeBackward {
+  static constexpr auto name = "SqueezeBackward1";
+};
+struct UnsqueezeBackward : ReshapeBackward {
+  static constexpr auto name = "UnsqueezeBackward0";
 };
 
 // Whether two index tuples of a view may name one element.
@@ -65,30 +55,6 @@ bool may_overlap(DimsView sizes, DimsView strides) {
   }
   return false;
 }
-
-// The general inverse: lays the gradient out over the base's memory, adding where the view reads twice.
-struct AsStridedBackward {
-  Dims sizes, strides, view_sizes, view_strides;
-  int64_t offset;
-  static constexpr auto name = "as_strided";
-  Tensors operator()(const Tensor& dy) const {
-    int64_t span = 1, reach = offset + 1;
-    for (size_t i = 0; i < sizes.size(); ++i) span += (sizes[i] - 1) * strides[i];
-    for (size_t i = 0; i < view_sizes.size(); ++i) reach += (view_sizes[i] - 1) * view_strides[i];
-    Tensor flat = zeros(Dims{std::max(span, reach)}, dy.dtype(), dy.device());
-    if (may_overlap(view_sizes, view_strides)) {
-      const Tensor positions = as_strided(arange(wrapped_number(int64_t{0}),
-                                                 wrapped_number(flat.numel()),
-                                                 wrapped_number(int64_t{1}), Dtype::i64, dy.device()),
-                                          view_sizes, view_strides, offset);
-      flat = index_add(flat, 0, reshape(positions, Dims{-1}), reshape(dy, Dims{-1}), 1);
-    } else {
-      const Tensor part = as_strided(flat, view_sizes, view_strides, offset);
-      copy_(part, dy);
-    }
-    return {as_strided(flat, sizes, strides, 0)};
-  }
-};
 
 Dims infer_size(DimsView shape, int64_t numel, DimsView from) {
   Dims out(shape);
@@ -155,6 +121,24 @@ Ref<Node> view_node(const Tensor& v) {
 
 }  // namespace
 
+Tensors AsStridedBackward::operator()(const Tensor& dy) const {
+  int64_t span = 1, reach = offset + 1;
+  for (size_t i = 0; i < sizes.size(); ++i) span += (sizes[i] - 1) * strides[i];
+  for (size_t i = 0; i < view_sizes.size(); ++i) reach += (view_sizes[i] - 1) * view_strides[i];
+  Tensor flat = zeros(Dims{std::max(span, reach)}, dy.dtype(), dy.device());
+  if (may_overlap(view_sizes, view_strides)) {
+    const Tensor positions = as_strided(arange(wrapped_number(int64_t{0}),
+                                               wrapped_number(flat.numel()),
+                                               wrapped_number(int64_t{1}), Dtype::i64, dy.device()),
+                                        view_sizes, view_strides, offset);
+    flat = index_add(flat, 0, reshape(positions, Dims{-1}), reshape(dy, Dims{-1}), 1);
+  } else {
+    const Tensor part = as_strided(flat, view_sizes, view_strides, offset);
+    copy_(part, dy);
+  }
+  return {as_strided(flat, sizes, strides, 0)};
+}
+
 Tensor view(const Tensor& x, DimsView shape) {
   const Dims sizes = infer_size(shape, x.numel(), x.sizes());
   Dims strides;
@@ -189,31 +173,53 @@ Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides, int64_t sto
                                      storage_offset});
 }
 
-Tensor permute(const Tensor& x, DimsView dims) {
-  const size_t n = x.sizes().size();
-  check(dims.size() == n, Code::shape, "permute: ", dims.size(), " dims for a tensor of ", n);
-  Dims sizes(n), strides(n), inverse(n, -1);
+namespace {
+
+template <class Backward> Tensor permuted(const char* name, const Tensor& x, DimsView order) {
+  const size_t n = order.size();
+  Dims sizes(n), strides(n), inverse(n);
   for (size_t i = 0; i < n; ++i) {
-    const size_t d = size_t(wrap_dim(dims[i], int64_t(n)));
-    check(inverse[d] == -1, Code::shape, "permute: repeated dim ", dims[i], " in ", to_string(dims));
-    inverse[d] = int64_t(i);
-    sizes[i] = x.sizes()[d];
-    strides[i] = x.strides()[d];
+    inverse[size_t(order[i])] = int64_t(i);
+    sizes[i] = x.sizes()[size_t(order[i])];
+    strides[i] = x.strides()[size_t(order[i])];
   }
-  return make_view("permute", x, sizes, strides, x.offset(), PermuteBackward{inverse});
+  Backward f;
+  f.inverse = std::move(inverse);
+  return make_view(name, x, sizes, strides, x.offset(), std::move(f));
 }
 
-Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
+Dims swapped_order(const Tensor& x, int64_t dim0, int64_t dim1) {
   Dims order(x.sizes().size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = int64_t(i);
   const int64_t a = wrap_dim(dim0, x.dim()), b = wrap_dim(dim1, x.dim());
   if (x.dim() > 0) std::swap(order[size_t(a)], order[size_t(b)]);
-  return permute(x, order);
+  return order;
+}
+
+}  // namespace
+
+Tensor permute(const Tensor& x, DimsView dims) {
+  check(dims.size() == x.sizes().size(), Code::shape, "permute: number of dimensions in the "
+        "tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = ",
+        x.dim(), " is not equal to len(dims) = ", dims.size());
+  Dims order;
+  SmallVector<bool, 8> seen(dims.size(), false);
+  for (int64_t d : dims) {
+    const int64_t at = wrap_dim(d, x.dim());
+    check(!seen[size_t(at)], Code::shape, "permute(): duplicate dims are not allowed: ", to_string(dims));
+    seen[size_t(at)] = true;
+    order.push_back(at);
+  }
+  return permuted<PermuteBackward>("permute", x, order);
+}
+
+Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
+  return permuted<TransposeBackward>("transpose", x, swapped_order(x, dim0, dim1));
 }
 
 Tensor t(const Tensor& x) {
   check(x.dim() <= 2, Code::shape, "t() expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D");
-  return x.dim() < 2 ? view(x, x.sizes()) : transpose(x, 0, 1);
+  return permuted<TBackward>("t", x, x.dim() < 2 ? swapped_order(x, 0, 0) : swapped_order(x, 0, 1));
 }
 
 Tensor expand(const Tensor& x, DimsView size) {
@@ -249,7 +255,7 @@ Tensor slice(const Tensor& x, int64_t dim, int64_t start, int64_t end, int64_t s
   strides[d] *= step;
   dense[d] *= step;
   return make_view("slice", x, sizes, strides, x.offset() + start * x.strides()[d],
-                   SliceBackward{Dims(x.sizes()), sizes, dense, skipped});
+                   SliceBackward{{Dims(x.sizes()), sizes, dense, skipped}});
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
@@ -265,7 +271,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   strides.erase(d);
   dense.erase(d);
   return make_view("select", x, sizes, strides, x.offset() + index * x.strides()[d],
-                   SliceBackward{Dims(x.sizes()), sizes, dense, skipped});
+                   SelectBackward{{Dims(x.sizes()), sizes, dense, skipped}});
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
@@ -291,7 +297,10 @@ Tensor squeeze(const Tensor& x, DimsView dim) {
     sizes.push_back(x.sizes()[i]);
     strides.push_back(x.strides()[i]);
   }
-  return make_view("squeeze", x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
+  if (!dim.data()) {
+    return make_view("squeeze", x, sizes, strides, x.offset(), SqueezeBackward{{Dims(x.sizes())}});
+  }
+  return make_view("squeeze", x, sizes, strides, x.offset(), SqueezeDimBackward{{Dims(x.sizes())}});
 }
 
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
@@ -300,7 +309,7 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   const int64_t stride = d < sizes.size() ? sizes[d] * strides[d] : 1;
   sizes.insert(d, 1);
   strides.insert(d, stride);
-  return make_view("unsqueeze", x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
+  return make_view("unsqueeze", x, sizes, strides, x.offset(), UnsqueezeBackward{{Dims(x.sizes())}});
 }
 
 Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {

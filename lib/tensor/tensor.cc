@@ -70,8 +70,8 @@ Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device devic
   return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, strides, dtype));
 }
 
-Tensor empty_like(const Tensor& t) {
-  if (t.is_contiguous()) return empty(t.sizes(), t.dtype(), t.device());
+Dims dense_strides(const Tensor& t) {
+  if (t.is_contiguous()) return contiguous_strides(t.sizes());
   // Dense in another order: dimensions sorted by stride must tile the memory without gaps.
   SmallVector<uint32_t, 8> order;
   for (size_t i = 0; i < t.sizes().size(); ++i) order.push_back(uint32_t(i));
@@ -81,11 +81,16 @@ Tensor empty_like(const Tensor& t) {
   for (size_t i = order.size(); i-- > 0;) {
     const int64_t size = t.sizes()[order[i]];
     if (size != 1 && t.strides()[order[i]] != expected) {
-      return empty(t.sizes(), t.dtype(), t.device());
+      return contiguous_strides(t.sizes());
     }
     expected *= size;
   }
-  return empty_strided(t.sizes(), t.strides(), t.dtype(), t.device());
+  return Dims(t.strides());
+}
+
+Tensor empty_like(const Tensor& t) {
+  if (t.is_contiguous()) return empty(t.sizes(), t.dtype(), t.device());
+  return empty_strided(t.sizes(), dense_strides(t), t.dtype(), t.device());
 }
 
 template <class T> static Tensor wrapped(T v) {

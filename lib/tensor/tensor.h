@@ -83,6 +83,8 @@ Dims contiguous_strides(DimsView sizes);
 int64_t numel_of(DimsView sizes);  // throws where a size is negative or the product overflows
 Tensor empty(DimsView sizes, Dtype dtype, Device device);
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device);
+// Strides of a dense tensor in t's order of dimensions where t is dense, else in C order.
+Dims dense_strides(const Tensor& t);
 Tensor empty_like(const Tensor& t);  // dense: keeps a non-overlapping dense layout, as torch does
 Tensor wrapped_number(double v);
 Tensor wrapped_number(int64_t v);

@@ -1,0 +1,124 @@
+// Taking a tensor apart: all parts are views recorded by one node, so that their gradients are joined once.
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/ops.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+// A missing gradient of a part is zeros.
+std::vector<Tensor> filled(TensorsView dy, const std::vector<Dims>& sizes) {
+  const Tensor* like = nullptr;
+  for (const Tensor& g : dy) {
+    if (g) like = &g;
+  }
+  std::vector<Tensor> out(dy.begin(), dy.end());
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!out[i]) out[i] = zeros(sizes[i], like->dtype(), like->device());
+  }
+  return out;
+}
+
+struct SplitBackward {
+  size_t dim;
+  std::vector<Dims> sizes;
+  static constexpr auto name = "SplitBackward0";
+  Tensors operator()(TensorsView dy) const { return {cat(filled(dy, sizes), int64_t(dim))}; }
+};
+struct SplitWithSizesBackward : SplitBackward {
+  static constexpr auto name = "SplitWithSizesBackward0";
+};
+
+struct UnbindBackward {
+  size_t dim;
+  std::vector<Dims> sizes;
+  static constexpr auto name = "UnbindBackward0";
+  Tensors operator()(TensorsView dy) const { return {stack(filled(dy, sizes), int64_t(dim))}; }
+};
+
+template <class Backward>
+std::vector<Tensor> record_parts(const char* name, const Tensor& x, size_t dim, std::vector<Tensor> parts) {
+  if (!modes.grad) return parts;
+  Backward f;
+  f.dim = dim;
+  for (Tensor& p : parts) {
+    p.impl()->base = x.base() ? x.base() : x;
+    f.sizes.emplace_back(p.sizes());
+  }
+  if (parts.empty() || !requires_grad(x)) return parts;
+  Call c{name, Cast::keep, {x}};
+  c.track_all(parts, std::move(f));
+  return parts;
+}
+
+template <class Backward>
+std::vector<Tensor> split_parts(const char* name, const Tensor& x, DimsView sizes, size_t d) {
+  std::vector<Tensor> parts;
+  int64_t start = 0;
+  for (int64_t n : sizes) {
+    Dims shape(x.sizes());
+    shape[d] = n;
+    parts.push_back(alias(x, shape, x.strides(), x.offset() + start * x.strides()[d]));
+    start += n;
+  }
+  return record_parts<Backward>(name, x, d, std::move(parts));
+}
+
+size_t split_dim(const Tensor& x, const char* op, int64_t dim) {
+  check(x.dim() > 0, Code::shape, op, " expects at least a 1-dimensional tensor");
+  return size_t(wrap_dim(dim, x.dim()));
+}
+
+}  // namespace
+
+std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
+  const size_t d = split_dim(x, "split", dim);
+  const int64_t n = x.sizes()[d];
+  check(split_size >= 0, Code::invalid_argument, "split expects split_size be non-negative, but got split_size=",
+        split_size);
+  check(split_size > 0 || n == 0, Code::invalid_argument,
+        "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
+  Dims sizes;
+  for (int64_t start = 0; start < n || sizes.empty(); start += split_size) {
+    sizes.push_back(std::min(split_size, n - start));
+  }
+  return split_parts<SplitBackward>("split", x, sizes, d);
+}
+
+std::vector<Tensor> split_with_sizes(const Tensor& x, DimsView split_sizes, int64_t dim) {
+  const size_t d = split_dim(x, "split", dim);
+  int64_t total = 0;
+  for (int64_t s : split_sizes) {
+    check(s >= 0, Code::invalid_argument, "split_with_sizes expects split_sizes have only non-negative entries, "
+          "but got split_sizes=", to_string(split_sizes));
+    total += s;
+  }
+  check(total == x.sizes()[d], Code::invalid_argument, "split_with_sizes expects split_sizes to sum exactly to ",
+        x.sizes()[d], " (input tensor's size at dimension ", dim, "), but got split_sizes=",
+        to_string(split_sizes));
+  return split_parts<SplitWithSizesBackward>("split_with_sizes", x, split_sizes, d);
+}
+
+std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+  const size_t d = split_dim(x, "chunk", dim);
+  check(chunks > 0, Code::invalid_argument, "chunk expects `chunks` to be greater than 0, got: ", chunks);
+  const int64_t n = x.sizes()[d];
+  if (n == 0) return split_with_sizes(x, Dims(size_t(chunks), 0), dim);
+  return split(x, (n + chunks - 1) / chunks, dim);
+}
+
+std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
+  check(x.dim() > 0, Code::index, "Dimension specified as ", dim, " but tensor has no dimensions");
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  Dims sizes(x.sizes()), strides(x.strides());
+  sizes.erase(d);
+  strides.erase(d);
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < x.sizes()[d]; ++i) {
+    parts.push_back(alias(x, sizes, strides, x.offset() + i * x.strides()[d]));
+  }
+  return record_parts<UnbindBackward>("unbind", x, d, std::move(parts));
+}
+
+}  // namespace flambeau::ops
