@@ -232,6 +232,16 @@ Tensor Call::output(DimsView sizes, Dtype dtype) {
   return flambeau::empty(sizes, dtype, device_);
 }
 
+Tensor Call::changeable() {
+  const Tensor& x = *in_[0];
+  bool shared = false;
+  for (size_t i = 1; i < in_.size(); ++i) shared |= in_[i]->defined() && in_[i]->storage() == x.storage();
+  if (into_ && x.is_same(into_->target) && !shared) return adopt_target();
+  Tensor y = output(x.sizes());
+  run_cast(y, x);
+  return y;
+}
+
 Saved Call::save(const Tensor& x, bool needed) const {
   if (!grad_ || !needed || !x.defined()) return {};
   // What an in-place op is about to overwrite is kept as a copy, as torch does.

@@ -50,6 +50,9 @@ class Call {
   Tensor output(DimsView sizes, Dtype dtype);
   Tensor output(DimsView sizes) { return output(sizes, in_[0]->dtype()); }
 
+  // Operand 0 as something to change: the destination itself in place, else a copy that becomes the result.
+  Tensor changeable();
+
   // For an op that only exists in place: its target, counted as written from here on.
   const Tensor& write_target() { return adopt_target(); }
 

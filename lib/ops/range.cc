@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "kernels/place.h"
+#include "kernels/random.h"
 #include "ops/call.h"
 #include "ops/defaults.h"
 #include "ops/ops.h"
@@ -50,10 +50,8 @@ template <bool Lower> struct TriangleBackward {
 template <bool Lower> Tensor triangle(const char* name, const Tensor& x, int64_t diagonal) {
   check(x.dim() >= 2, Code::shape, name, ": input tensor must have at least 2 dimensions");
   Call c{name, Cast::keep, {x}};
-  const Tensor dense = x.is_contiguous() ? x : contiguous(alias(x));
   Tensor y = c.output(x.sizes());
-  const DimsView s = x.sizes();
-  run_place(name, Lower ? kTril : kTriu, y, dense, {}, {s[s.size() - 2], s[s.size() - 1], diagonal});
+  run_triangle(name, y, x, diagonal, !Lower);
   return c.track(std::move(y), TriangleBackward<Lower>{diagonal});
 }
 
@@ -72,33 +70,31 @@ Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype 
   const Dtype d = dtype != Dtype::none ? dtype : integers ? Dtype::i64 : defaults().dtype;
   const int64_t n = arange_length(from, to, by, integers || is_integral(d));
   const Tensor y = vector_of(n, d, device, requires_grad);
-  run_place("arange", kRange, y, {}, {from.real, by.real}, {from.whole, by.whole});
+  run_arange("arange", y, from.real, by.real, from.whole, by.whole);
   return y;
 }
 
 Tensor linspace(double start, double end, int64_t steps, Dtype dtype, Device device, bool requires_grad) {
   check(steps >= 0, Code::invalid_argument, "number of steps must be non-negative, got ", steps);
   const Tensor y = vector_of(steps, dtype, device, requires_grad);
-  const double step = steps > 1 ? (end - start) / double(steps - 1) : 0;
-  run_place("linspace", kLinspace, y, {}, {start, end, step}, {steps});
+  run_linspace("linspace", y, start, end);
   return y;
 }
 
 Tensor logspace(double start, double end, int64_t steps, double base, Dtype dtype, Device device,
                 bool requires_grad) {
-  check(steps >= 0, Code::invalid_argument, "number of steps must be non-negative, got ", steps);
-  const Tensor y = vector_of(steps, dtype, device, requires_grad);
-  const double step = steps > 1 ? (end - start) / double(steps - 1) : 0;
-  run_place("logspace", kLogspace, y, {}, {start, end, step, base}, {steps});
+  const GradMode off(false);
+  const Tensor exponents = linspace(start, end, steps, Dtype::f64, device);
+  const Tensor y = to_dtype(pow(wrapped_number(base), exponents), dtype_or_default(dtype));
+  if (requires_grad) autograd_data(y).requires_grad = true;
   return y;
 }
 
 Tensor eye(int64_t n, std::optional<int64_t> m, Dtype dtype, Device device, bool requires_grad) {
   const int64_t columns = m.value_or(n);
   check(n >= 0 && columns >= 0, Code::shape, "n and m must be greater or equal to 0, got ", n, " and ", columns);
-  const Tensor y = zeros(Dims{n, columns}, dtype, device, requires_grad);
-  const int64_t ones = std::min(n, columns);
-  if (ones) run_cast(alias(y, Dims{ones}, Dims{columns + 1}, 0), wrapped_number(int64_t{1}));
+  const Tensor y = empty(Dims{n, columns}, dtype, device, requires_grad);
+  run_eye("eye", y);
   return y;
 }
 

@@ -17,9 +17,10 @@ struct UnfoldBackward : AsStridedBackward {
 // x takes over the geometry and the history of v, a view of itself.
 Tensor adopt_view(const char* op, const Tensor& x, const Tensor& v) {
   check_into(x, op, Into::inplace);
+  const Ref<Node> node = grad_fn(v);  // before the write below makes a view's history stale
   x.impl()->set_geometry(v.offset(), v.sizes(), v.strides());
   x.storage()->written_by(op);
-  if (const Ref<Node> node = grad_fn(v)) {
+  if (node) {
     AutogradData& d = autograd_data(x);
     d.move_to(node, autograd_data(v).output_nr);
     d.fresh_at = x.storage()->version();

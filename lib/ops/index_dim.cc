@@ -1,0 +1,163 @@
+// Slices of one dimension by an index vector: select, add, copy, fill, and the embedding table.
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/indices.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+struct IndexSelectBackward {
+  Tensor index;
+  size_t dim;
+  Dims sizes;
+  static constexpr auto name = "IndexSelectBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {index_add(zeros(sizes, dy.dtype(), dy.device()), int64_t(dim), index, dy, 1)};
+  }
+};
+
+struct IndexAddBackward {
+  Tensor index;
+  size_t dim;
+  double alpha;
+  Dims source_sizes;
+  static constexpr auto name = "IndexAddBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    Tensor ds;
+    if (wanted(2)) ds = reshape(index_select(dy, int64_t(dim), index), source_sizes);
+    return {dy, Tensor(), ds && alpha != 1 ? mul(ds, wrapped_number(alpha)) : ds};
+  }
+};
+
+struct IndexCopyBackward {
+  Tensor index;
+  size_t dim;
+  Dims source_sizes;
+  static constexpr auto name = "IndexCopyBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(), Tensor(),
+            wanted(2) ? reshape(index_select(dy, int64_t(dim), index), source_sizes) : Tensor()};
+  }
+};
+
+struct IndexFillBackward {
+  Tensor index;
+  size_t dim;
+  static constexpr auto name = "IndexFillBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(), Tensor(),
+            wanted(2) ? sum(index_select(dy, int64_t(dim), index)) : Tensor()};
+  }
+};
+
+struct EmbeddingBackward {
+  Tensor index;
+  Dims sizes;
+  std::optional<int64_t> padding;
+  static constexpr auto name = "EmbeddingBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    Tensor dw = zeros(sizes, dy.dtype(), dy.device());
+    dw = index_add(dw, 0, ravel(index), reshape(dy, Dims{index.numel(), sizes[1]}), 1);
+    if (padding) zero_(select(dw, 0, *padding));
+    return {Tensor(), dw};
+  }
+};
+
+Tensor index_vector(const char* op, const Tensor& index, Device device) {
+  check(index.dim() <= 1, Code::shape, op, "(): Index is supposed to be a vector, but got dim: ", index.dim(),
+        " with shape ", to_string(index.sizes()));
+  const Tensor at = index_operand(op, index, device);
+  return at.dim() ? at : reshape(at, Dims{1});
+}
+
+// A 0-d tensor is indexed as a vector of one.
+Tensor line(const Tensor& t) { return t.dim() ? t : alias(t, Dims{1}, Dims{1}, t.offset()); }
+
+IndexTensors list_at(size_t dim, const Tensor& index) {
+  IndexTensors lists(dim + 1);
+  lists[dim] = index;
+  return lists;
+}
+
+Dims with_size(const Tensor& x, size_t dim, int64_t n) {
+  Dims sizes(x.sizes());
+  if (!sizes.empty()) sizes[dim] = n;
+  return sizes;
+}
+
+void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& index, const Tensor& source) {
+  check(source.dtype() == x.dtype(), Code::dtype, op, "(): self (", name_of(x.dtype()), ") and source (",
+        name_of(source.dtype()), ") must have the same scalar type");
+  const Dims want = with_size(x, dim, index.numel());
+  check(source.numel() == numel_of(want) && (source.dim() <= 1 || want == Dims(source.sizes())), Code::shape, op,
+        "(): source of shape ", to_string(source.sizes()), " where self is ", to_string(x.sizes()),
+        " and index has ", index.numel(), " elements along dimension ", dim, ": expected ", to_string(want));
+}
+
+}  // namespace
+
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor at = index_vector("index_select", index, x.device());
+  Call c{"index_select", Cast::keep, {x}};
+  Tensor y = c.output(with_size(x, d, at.numel()));
+  run_index_read("index_select", line(y), line(x), list_at(d, at));
+  return c.track(std::move(y), IndexSelectBackward{at, d, Dims(x.sizes())});
+}
+
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, double alpha) {
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor at = index_vector("index_add", index, x.device());
+  check_source("index_add", x, d, at, source);
+  Call c{"index_add", Cast::keep, {x, at, source}};
+  Tensor scaled = alias(source);
+  if (alpha != 1) {
+    const GradMode off(false);
+    scaled = mul(scaled, wrapped_number(alpha));
+  }
+  Tensor y = c.changeable();
+  run_index_write("index_add", kIndexAdd, line(y), list_at(d, at), line(scaled));
+  return c.track(std::move(y), IndexAddBackward{at, d, alpha, Dims(source.sizes())});
+}
+
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor at = index_vector("index_copy", index, x.device());
+  check_source("index_copy", x, d, at, source);
+  Call c{"index_copy", Cast::keep, {x, at, source}};
+  Tensor y = c.changeable();
+  run_index_write("index_copy", kIndexSet, line(y), list_at(d, at), line(source));
+  return c.track(std::move(y), IndexCopyBackward{at, d, Dims(source.sizes())});
+}
+
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
+  check(value.dim() == 0, Code::shape, "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
+        "with ", value.dim(), " dimension(s).");
+  const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Tensor at = index_vector("index_fill", index, x.device());
+  const Tensor v = to(value, x.device(), x.dtype());
+  Call c{"index_fill", Cast::keep, {x, at, v}};
+  Tensor y = c.changeable();
+  run_index_write("index_fill", kIndexSet, line(y), list_at(d, at), v);
+  return c.track(std::move(y), IndexFillBackward{at, d});
+}
+
+Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx) {
+  check(weight.dim() == 2, Code::shape, "'weight' must be 2-D, got ", describe(weight));
+  const int64_t rows = weight.sizes()[0];
+  if (padding_idx) {
+    check(*padding_idx >= -rows && *padding_idx < rows, Code::invalid_argument,
+          "Padding_idx must be within num_embeddings: ", *padding_idx, " for ", rows, " rows");
+    if (*padding_idx < 0) padding_idx = *padding_idx + rows;
+  }
+  Call c{"embedding", Cast::keep, {input, weight}};
+  const Tensor at = index_operand("embedding", input, weight.device());
+  IndexTensors lists(1);
+  lists[0] = at;
+  Tensor y = c.output(indexed_shape("embedding", weight, lists), weight.dtype());
+  run_index_read("embedding", y, weight, lists);
+  return c.track(std::move(y), EmbeddingBackward{at, Dims(weight.sizes()), padding_idx});
+}
+
+}  // namespace flambeau::ops
