@@ -6,7 +6,9 @@
 #include "flambeau/activation.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"
+#include "flambeau/creation.h"
 #include "flambeau/index.h"
+#include "flambeau/join.h"
 #include "flambeau/matmul.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/random.h"
@@ -698,6 +700,61 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ge_(flam_tensor *input, const flam_t
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ge_out(const flam_tensor *input, const flam_tensor
     *other, flam_tensor *out);
 
+/** In-place form of `flam_tril`: the lower triangle of matrices; zeros above.
+ *
+ * - `input`: [..., n, m], any dtype.
+ * - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tril_(flam_tensor *input, int64_t diagonal
+    FLAM_DEFAULT(0));
+
+/** `flam_tril` into an existing tensor.
+ *
+ * - `input`: [..., n, m], any dtype.
+ * - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tril_out(const flam_tensor *input, int64_t diagonal
+    FLAM_DEFAULT(0), flam_tensor *out);
+
+/** In-place form of `flam_triu`: the upper triangle of matrices; zeros below.
+ *
+ * - `input`: [..., n, m], any dtype.
+ * - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_triu_(flam_tensor *input, int64_t diagonal
+    FLAM_DEFAULT(0));
+
+/** `flam_triu` into an existing tensor.
+ *
+ * - `input`: [..., n, m], any dtype.
+ * - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_triu_out(const flam_tensor *input, int64_t diagonal
+    FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_index_select` into an existing tensor.
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: [n] or 0-d, int64 or int32.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more
+ *   dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_select_out(const flam_tensor *input, int64_t dim,
+    const flam_tensor *index, flam_tensor *out);
+
 /** In-place form of `flam_index_add`: adds slices to the slices of a tensor that an index names;
  * equal indices add up.
  *
@@ -726,6 +783,142 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_add_(flam_tensor *input, int64
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_add_out(const flam_tensor *input, int64_t dim,
     const flam_tensor *index, const flam_tensor *source, double alpha FLAM_DEFAULT(1), flam_tensor
     *out);
+
+/** In-place form of `flam_index_copy`: replaces the slices that an index names.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: [n] or 0-d, int64 or int32.
+ * - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_copy_(flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *source);
+
+/** `flam_index_copy` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: [n] or 0-d, int64 or int32.
+ * - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_copy_out(const flam_tensor *input, int64_t dim,
+    const flam_tensor *index, const flam_tensor *source, flam_tensor *out);
+
+/** In-place form of `flam_index_fill`: sets the slices that an index names to one value.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: [n] or 0-d, int64 or int32.
+ * - `value`: a number or 0-d tensor.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
+ *   0-d.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_index_fill_(flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *value);
+
+/** `flam_gather` into an existing tensor.
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_gather_out(const flam_tensor *input, int64_t dim, const
+    flam_tensor *index, flam_tensor *out);
+
+/** In-place form of `flam_scatter`: elements written along a dimension:
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+ * - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_(flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *src);
+
+/** `flam_scatter` into an existing tensor.
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+ * - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_out(const flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *src, flam_tensor *out);
+
+/** In-place form of `flam_scatter_add`: elements added along a dimension:
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+ * - `src`: not smaller than `index`; `input`'s dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_add_(flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *src);
+
+/** `flam_scatter_add` into an existing tensor.
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+ * - `src`: not smaller than `index`; `input`'s dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_add_out(const flam_tensor *input, int64_t dim,
+    const flam_tensor *index, const flam_tensor *src, flam_tensor *out);
+
+/** In-place form of `flam_masked_scatter`: writes the elements of a source, in order, where a mask
+ * is true.
+ *
+ * - `input`: any tensor.
+ * - `mask`: bool; broadcasts to `input`'s shape.
+ * - `source`: at least as many elements as there are true ones; `input`'s dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_masked_scatter_(flam_tensor *input, const
+    flam_tensor *mask, const flam_tensor *source);
+
+/** `flam_cat` into an existing tensor.
+ *
+ * - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
+ * - `dim`: the dimension; default 0.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cat_out(const flam_tensor *const *tensors, size_t
+    n_tensors, int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
+
+/** `flam_stack` into an existing tensor.
+ *
+ * - `tensors`: at least one; equal shapes.
+ * - `dim`: where the new dimension stands in the result; default 0.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_stack_out(const flam_tensor *const *tensors, size_t
+    n_tensors, int64_t dim FLAM_DEFAULT(0), flam_tensor *out);
 
 /** `flam_matmul` into an existing tensor.
  *

@@ -17,6 +17,7 @@
 #include "flambeau/generator.h"
 #include "flambeau/index.h"
 #include "flambeau/io.h"
+#include "flambeau/join.h"
 #include "flambeau/loss.h"
 #include "flambeau/matmul.h"
 #include "flambeau/memory.h"

@@ -191,6 +191,22 @@ struct flam_api_table {
   flam_tensor *(*copy_)(flam_tensor *, const flam_tensor *, flam_bool);
   flam_tensor *(*to)(const flam_tensor *, flam_device, flam_dtype, flam_bool, flam_bool);
   flam_tensor *(*resize_)(flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*empty_strided)(const int64_t *, size_t, const int64_t *, size_t, flam_dtype,
+      flam_device, flam_bool);
+  flam_tensor *(*empty_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*zeros_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*ones_like)(const flam_tensor *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*full_like)(const flam_tensor *, const flam_tensor *, flam_dtype, flam_device,
+      flam_bool);
+  flam_tensor *(*linspace)(double, double, int64_t, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*logspace)(double, double, int64_t, double, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*eye)(int64_t, const int64_t *, flam_dtype, flam_device, flam_bool);
+  flam_tensor *(*tril)(const flam_tensor *, int64_t);
+  flam_tensor *(*tril_)(flam_tensor *, int64_t);
+  flam_tensor *(*tril_out)(const flam_tensor *, int64_t, flam_tensor *);
+  flam_tensor *(*triu)(const flam_tensor *, int64_t);
+  flam_tensor *(*triu_)(flam_tensor *, int64_t);
+  flam_tensor *(*triu_out)(const flam_tensor *, int64_t, flam_tensor *);
   flam_dataset *(*dataset_from_tensors)(const flam_tensor *const *, size_t);
   flam_dataset *(*dataset_new)(const flam_dataset_vtable *);
   int64_t (*dataset_size)(const flam_dataset *);
@@ -253,14 +269,69 @@ struct flam_api_table {
   flam_device (*generator_device)(const flam_generator *);
   void (*generator_release)(flam_generator *);
   flam_status (*manual_seed)(uint64_t);
+  flam_tensor *(*index)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
+      flam_tensor *const *, size_t);
+  flam_tensor *(*index_put_)(flam_tensor *, const int64_t *, size_t, const int64_t *, size_t, const
+      flam_tensor *const *, size_t, const flam_tensor *, flam_bool);
+  flam_tensor *(*index_select)(const flam_tensor *, int64_t, const flam_tensor *);
+  flam_tensor *(*index_select_out)(const flam_tensor *, int64_t, const flam_tensor *, flam_tensor
+      *);
   flam_tensor *(*index_add)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
       double);
   flam_tensor *(*index_add_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
       double);
   flam_tensor *(*index_add_out)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
       *, double, flam_tensor *);
+  flam_tensor *(*index_copy)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
+      *);
+  flam_tensor *(*index_copy_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*index_copy_out)(const flam_tensor *, int64_t, const flam_tensor *, const
+      flam_tensor *, flam_tensor *);
+  flam_tensor *(*index_fill)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
+      *);
+  flam_tensor *(*index_fill_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*gather)(const flam_tensor *, int64_t, const flam_tensor *);
+  flam_tensor *(*gather_out)(const flam_tensor *, int64_t, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*scatter)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*scatter_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*scatter_out)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
+      *, flam_tensor *);
+  flam_tensor *(*scatter_add)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor
+      *);
+  flam_tensor *(*scatter_add_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*scatter_add_out)(const flam_tensor *, int64_t, const flam_tensor *, const
+      flam_tensor *, flam_tensor *);
+  flam_tensor *(*masked_select)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*masked_scatter)(const flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*masked_scatter_)(flam_tensor *, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*nonzero)(const flam_tensor *);
+  flam_tensor_list *(*nonzero_tuple)(const flam_tensor *);
+  flam_tensor *(*take)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*take_along_dim)(const flam_tensor *, const flam_tensor *, const int64_t *);
+  flam_tensor *(*embedding)(const flam_tensor *, const flam_tensor *, const int64_t *);
+  flam_tensor *(*one_hot)(const flam_tensor *, int64_t);
   flam_status (*save)(const flam_state *, const char *);
   flam_state *(*load)(const char *, flam_device);
+  flam_tensor *(*cat)(const flam_tensor *const *, size_t, int64_t);
+  flam_tensor *(*cat_out)(const flam_tensor *const *, size_t, int64_t, flam_tensor *);
+  flam_tensor *(*stack)(const flam_tensor *const *, size_t, int64_t);
+  flam_tensor *(*stack_out)(const flam_tensor *const *, size_t, int64_t, flam_tensor *);
+  flam_tensor *(*hstack)(const flam_tensor *const *, size_t);
+  flam_tensor *(*vstack)(const flam_tensor *const *, size_t);
+  flam_tensor *(*dstack)(const flam_tensor *const *, size_t);
+  flam_tensor_list *(*broadcast_tensors)(const flam_tensor *const *, size_t);
+  flam_tensor_list *(*meshgrid)(const flam_tensor *const *, size_t, flam_meshgrid_indexing);
+  flam_tensor_list *(*split)(const flam_tensor *, int64_t, int64_t);
+  flam_tensor_list *(*split_with_sizes)(const flam_tensor *, const int64_t *, size_t, int64_t);
+  flam_tensor_list *(*chunk)(const flam_tensor *, int64_t, int64_t);
+  flam_tensor_list *(*unbind)(const flam_tensor *, int64_t);
+  flam_tensor *(*flip)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*fliplr)(const flam_tensor *);
+  flam_tensor *(*flipud)(const flam_tensor *);
+  flam_tensor *(*roll)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t);
+  flam_tensor *(*repeat)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*tile)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*repeat_interleave)(const flam_tensor *, int64_t, const int64_t *);
   flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
@@ -559,6 +630,22 @@ struct flam_api_table {
   flam_tensor *(*contiguous)(const flam_tensor *);
   flam_tensor *(*clone)(const flam_tensor *);
   flam_tensor *(*detach)(const flam_tensor *);
+  flam_tensor *(*unflatten)(const flam_tensor *, int64_t, const int64_t *, size_t);
+  flam_tensor *(*unfold_dim)(const flam_tensor *, int64_t, int64_t, int64_t);
+  flam_tensor *(*diagonal)(const flam_tensor *, int64_t, int64_t, int64_t);
+  flam_tensor *(*movedim)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t);
+  flam_tensor *(*view_as)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*reshape_as)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*expand_as)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*broadcast_to)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*ravel)(const flam_tensor *);
+  flam_tensor *(*atleast_1d)(const flam_tensor *);
+  flam_tensor *(*atleast_2d)(const flam_tensor *);
+  flam_tensor *(*atleast_3d)(const flam_tensor *);
+  flam_tensor *(*squeeze_)(flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*unsqueeze_)(flam_tensor *, int64_t);
+  flam_tensor *(*transpose_)(flam_tensor *, int64_t, int64_t);
+  flam_tensor *(*t_)(flam_tensor *);
   flam_state *(*state_new)(void);
   flam_status (*state_set)(flam_state *, const char *, const flam_tensor *);
   flam_tensor *(*state_get)(const flam_state *, const char *);
@@ -839,6 +926,20 @@ static const char *const flam_api_names_[] = {
     "flam_copy_",
     "flam_to",
     "flam_resize_",
+    "flam_empty_strided",
+    "flam_empty_like",
+    "flam_zeros_like",
+    "flam_ones_like",
+    "flam_full_like",
+    "flam_linspace",
+    "flam_logspace",
+    "flam_eye",
+    "flam_tril",
+    "flam_tril_",
+    "flam_tril_out",
+    "flam_triu",
+    "flam_triu_",
+    "flam_triu_out",
     "flam_dataset_from_tensors",
     "flam_dataset_new",
     "flam_dataset_size",
@@ -901,11 +1002,57 @@ static const char *const flam_api_names_[] = {
     "flam_generator_device",
     "flam_generator_release",
     "flam_manual_seed",
+    "flam_index",
+    "flam_index_put_",
+    "flam_index_select",
+    "flam_index_select_out",
     "flam_index_add",
     "flam_index_add_",
     "flam_index_add_out",
+    "flam_index_copy",
+    "flam_index_copy_",
+    "flam_index_copy_out",
+    "flam_index_fill",
+    "flam_index_fill_",
+    "flam_gather",
+    "flam_gather_out",
+    "flam_scatter",
+    "flam_scatter_",
+    "flam_scatter_out",
+    "flam_scatter_add",
+    "flam_scatter_add_",
+    "flam_scatter_add_out",
+    "flam_masked_select",
+    "flam_masked_scatter",
+    "flam_masked_scatter_",
+    "flam_nonzero",
+    "flam_nonzero_tuple",
+    "flam_take",
+    "flam_take_along_dim",
+    "flam_embedding",
+    "flam_one_hot",
     "flam_save",
     "flam_load",
+    "flam_cat",
+    "flam_cat_out",
+    "flam_stack",
+    "flam_stack_out",
+    "flam_hstack",
+    "flam_vstack",
+    "flam_dstack",
+    "flam_broadcast_tensors",
+    "flam_meshgrid",
+    "flam_split",
+    "flam_split_with_sizes",
+    "flam_chunk",
+    "flam_unbind",
+    "flam_flip",
+    "flam_fliplr",
+    "flam_flipud",
+    "flam_roll",
+    "flam_repeat",
+    "flam_tile",
+    "flam_repeat_interleave",
     "flam_mse_loss",
     "flam_l1_loss",
     "flam_smooth_l1_loss",
@@ -1178,6 +1325,22 @@ static const char *const flam_api_names_[] = {
     "flam_contiguous",
     "flam_clone",
     "flam_detach",
+    "flam_unflatten",
+    "flam_unfold_dim",
+    "flam_diagonal",
+    "flam_movedim",
+    "flam_view_as",
+    "flam_reshape_as",
+    "flam_expand_as",
+    "flam_broadcast_to",
+    "flam_ravel",
+    "flam_atleast_1d",
+    "flam_atleast_2d",
+    "flam_atleast_3d",
+    "flam_squeeze_",
+    "flam_unsqueeze_",
+    "flam_transpose_",
+    "flam_t_",
     "flam_state_new",
     "flam_state_set",
     "flam_state_get",
@@ -1480,6 +1643,20 @@ const char *flam_library_load(const char *path) {
 #define flam_copy_ (flam_api.copy_)
 #define flam_to (flam_api.to)
 #define flam_resize_ (flam_api.resize_)
+#define flam_empty_strided (flam_api.empty_strided)
+#define flam_empty_like (flam_api.empty_like)
+#define flam_zeros_like (flam_api.zeros_like)
+#define flam_ones_like (flam_api.ones_like)
+#define flam_full_like (flam_api.full_like)
+#define flam_linspace (flam_api.linspace)
+#define flam_logspace (flam_api.logspace)
+#define flam_eye (flam_api.eye)
+#define flam_tril (flam_api.tril)
+#define flam_tril_ (flam_api.tril_)
+#define flam_tril_out (flam_api.tril_out)
+#define flam_triu (flam_api.triu)
+#define flam_triu_ (flam_api.triu_)
+#define flam_triu_out (flam_api.triu_out)
 #define flam_dataset_from_tensors (flam_api.dataset_from_tensors)
 #define flam_dataset_new (flam_api.dataset_new)
 #define flam_dataset_size (flam_api.dataset_size)
@@ -1542,11 +1719,57 @@ const char *flam_library_load(const char *path) {
 #define flam_generator_device (flam_api.generator_device)
 #define flam_generator_release (flam_api.generator_release)
 #define flam_manual_seed (flam_api.manual_seed)
+#define flam_index (flam_api.index)
+#define flam_index_put_ (flam_api.index_put_)
+#define flam_index_select (flam_api.index_select)
+#define flam_index_select_out (flam_api.index_select_out)
 #define flam_index_add (flam_api.index_add)
 #define flam_index_add_ (flam_api.index_add_)
 #define flam_index_add_out (flam_api.index_add_out)
+#define flam_index_copy (flam_api.index_copy)
+#define flam_index_copy_ (flam_api.index_copy_)
+#define flam_index_copy_out (flam_api.index_copy_out)
+#define flam_index_fill (flam_api.index_fill)
+#define flam_index_fill_ (flam_api.index_fill_)
+#define flam_gather (flam_api.gather)
+#define flam_gather_out (flam_api.gather_out)
+#define flam_scatter (flam_api.scatter)
+#define flam_scatter_ (flam_api.scatter_)
+#define flam_scatter_out (flam_api.scatter_out)
+#define flam_scatter_add (flam_api.scatter_add)
+#define flam_scatter_add_ (flam_api.scatter_add_)
+#define flam_scatter_add_out (flam_api.scatter_add_out)
+#define flam_masked_select (flam_api.masked_select)
+#define flam_masked_scatter (flam_api.masked_scatter)
+#define flam_masked_scatter_ (flam_api.masked_scatter_)
+#define flam_nonzero (flam_api.nonzero)
+#define flam_nonzero_tuple (flam_api.nonzero_tuple)
+#define flam_take (flam_api.take)
+#define flam_take_along_dim (flam_api.take_along_dim)
+#define flam_embedding (flam_api.embedding)
+#define flam_one_hot (flam_api.one_hot)
 #define flam_save (flam_api.save)
 #define flam_load (flam_api.load)
+#define flam_cat (flam_api.cat)
+#define flam_cat_out (flam_api.cat_out)
+#define flam_stack (flam_api.stack)
+#define flam_stack_out (flam_api.stack_out)
+#define flam_hstack (flam_api.hstack)
+#define flam_vstack (flam_api.vstack)
+#define flam_dstack (flam_api.dstack)
+#define flam_broadcast_tensors (flam_api.broadcast_tensors)
+#define flam_meshgrid (flam_api.meshgrid)
+#define flam_split (flam_api.split)
+#define flam_split_with_sizes (flam_api.split_with_sizes)
+#define flam_chunk (flam_api.chunk)
+#define flam_unbind (flam_api.unbind)
+#define flam_flip (flam_api.flip)
+#define flam_fliplr (flam_api.fliplr)
+#define flam_flipud (flam_api.flipud)
+#define flam_roll (flam_api.roll)
+#define flam_repeat (flam_api.repeat)
+#define flam_tile (flam_api.tile)
+#define flam_repeat_interleave (flam_api.repeat_interleave)
 #define flam_mse_loss (flam_api.mse_loss)
 #define flam_l1_loss (flam_api.l1_loss)
 #define flam_smooth_l1_loss (flam_api.smooth_l1_loss)
@@ -1819,6 +2042,22 @@ const char *flam_library_load(const char *path) {
 #define flam_contiguous (flam_api.contiguous)
 #define flam_clone (flam_api.clone)
 #define flam_detach (flam_api.detach)
+#define flam_unflatten (flam_api.unflatten)
+#define flam_unfold_dim (flam_api.unfold_dim)
+#define flam_diagonal (flam_api.diagonal)
+#define flam_movedim (flam_api.movedim)
+#define flam_view_as (flam_api.view_as)
+#define flam_reshape_as (flam_api.reshape_as)
+#define flam_expand_as (flam_api.expand_as)
+#define flam_broadcast_to (flam_api.broadcast_to)
+#define flam_ravel (flam_api.ravel)
+#define flam_atleast_1d (flam_api.atleast_1d)
+#define flam_atleast_2d (flam_api.atleast_2d)
+#define flam_atleast_3d (flam_api.atleast_3d)
+#define flam_squeeze_ (flam_api.squeeze_)
+#define flam_unsqueeze_ (flam_api.unsqueeze_)
+#define flam_transpose_ (flam_api.transpose_)
+#define flam_t_ (flam_api.t_)
 #define flam_state_new (flam_api.state_new)
 #define flam_state_set (flam_api.state_set)
 #define flam_state_get (flam_api.state_get)

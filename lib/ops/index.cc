@@ -27,13 +27,17 @@ class Selector {
   Selection run() {
     const int64_t taken = count_taken();
     check(taken <= x_.dim(), Code::index, "too many indices for tensor of dimension ", x_.dim());
+    int64_t rest = x_.dim() - taken;
     size_t next = 0;
     for (size_t i = 0; i < kinds_.size(); ++i) {
       const int64_t* b = &bounds_[3 * i];
       switch (kinds_[i]) {
         case FLAM_INDEX_INT: pick(b[0]); break;
         case FLAM_INDEX_SLICE: cut(b[0], b[1], b[2]); break;
-        case FLAM_INDEX_ELLIPSIS: skip(x_.dim() - taken); break;
+        case FLAM_INDEX_ELLIPSIS:  // of several, the first takes all
+          skip(rest);
+          rest = 0;
+          break;
         case FLAM_INDEX_NEWAXIS: out_.view = unsqueeze(out_.view, dim_++); break;
         case FLAM_INDEX_BOOL: truth(b[0] != 0); break;
         default: tensor(tensors_[next++]);
@@ -45,13 +49,12 @@ class Selector {
 
  private:
   int64_t count_taken() const {
-    int64_t taken = 0, ellipses = 0;
+    int64_t taken = 0;
     size_t next = 0;
     for (int64_t kind : kinds_) {
       check(kind >= FLAM_INDEX_INT && kind <= FLAM_INDEX_TENSOR, Code::invalid_argument,
             "index: unknown kind of item ", kind);
       taken += kind == FLAM_INDEX_INT || kind == FLAM_INDEX_SLICE;
-      ellipses += kind == FLAM_INDEX_ELLIPSIS;
       if (kind != FLAM_INDEX_TENSOR) continue;
       check(next < tensors_.size() && tensors_[next], Code::invalid_argument,
             "index: fewer tensors than items of kind tensor");
@@ -60,7 +63,6 @@ class Selector {
             "tensors used as indices must be long, int, byte or bool tensors, got ", describe(t));
       taken += is_mask(t) ? t.dim() : 1;
     }
-    check(ellipses <= 1, Code::index, "an index can only have a single ellipsis ('...')");
     return taken;
   }
 

@@ -68,7 +68,7 @@ Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype 
         "upper bound and lower bound inconsistent with step sign: from ", from.real, " to ", to.real, " by ",
         by.real);
   const Dtype d = dtype != Dtype::none ? dtype : integers ? Dtype::i64 : defaults().dtype;
-  const int64_t n = arange_length(from, to, by, integers || is_integral(d));
+  const int64_t n = arange_length(from, to, by, integers);
   const Tensor y = vector_of(n, d, device, requires_grad);
   run_arange("arange", y, from.real, by.real, from.whole, by.whole);
   return y;

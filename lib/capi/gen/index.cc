@@ -10,6 +10,10 @@ extern "C" {
 flam_tensor *flam_index(const flam_tensor *input, const int64_t *kinds, size_t n_kinds, const
     int64_t *bounds, size_t n_bounds, const flam_tensor *const *tensors, size_t n_tensors) {
   if (!input) return null_operand("flam_index", "input"), nullptr;
+  if (!kinds && n_kinds) return null_operand("flam_index", "kinds"), nullptr;
+  if (!bounds && n_bounds) return null_operand("flam_index", "bounds"), nullptr;
+  if (!tensors && n_tensors) return null_operand("flam_index", "tensors"), nullptr;
+  if (t_error && has_null(tensors, n_tensors)) return nullptr;
   return guard_handle("flam_index", [&] { return flambeau::ops::index(as_tensor(input), std::span<const int64_t>(kinds, n_kinds), std::span<const int64_t>(bounds, n_bounds), as_tensors(tensors, n_tensors)); });
 }
 
@@ -17,6 +21,10 @@ flam_tensor *flam_index_put_(flam_tensor *input, const int64_t *kinds, size_t n_
     *bounds, size_t n_bounds, const flam_tensor *const *tensors, size_t n_tensors, const flam_tensor
     *values, flam_bool accumulate) {
   if (!input) return null_operand("flam_index_put_", "input"), nullptr;
+  if (!kinds && n_kinds) return null_operand("flam_index_put_", "kinds"), nullptr;
+  if (!bounds && n_bounds) return null_operand("flam_index_put_", "bounds"), nullptr;
+  if (!tensors && n_tensors) return null_operand("flam_index_put_", "tensors"), nullptr;
+  if (t_error && has_null(tensors, n_tensors)) return nullptr;
   if (!values) return null_operand("flam_index_put_", "values"), nullptr;
   return guard_handle("flam_index_put_", [&] { return flambeau::ops::index_put_(as_tensor(input), std::span<const int64_t>(kinds, n_kinds), std::span<const int64_t>(bounds, n_bounds), as_tensors(tensors, n_tensors), as_tensor(values), accumulate != 0); });
 }

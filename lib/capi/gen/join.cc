@@ -8,52 +8,52 @@ using namespace flambeau::capi;
 extern "C" {
 
 flam_tensor *flam_cat(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_cat", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_cat", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_cat", [&] { return flambeau::ops::cat(as_tensors(tensors, n_tensors), dim); });
 }
 
 flam_tensor *flam_cat_out(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim,
     flam_tensor *out) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_cat_out", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_cat_out", "tensors or an entry of it"), nullptr;
   if (!out) return null_operand("flam_cat_out", "out"), nullptr;
   return guard_handle("flam_cat_out", [&] { return flambeau::ops::cat_out(as_tensors(tensors, n_tensors), dim, as_tensor(out)); });
 }
 
 flam_tensor *flam_stack(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_stack", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_stack", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_stack", [&] { return flambeau::ops::stack(as_tensors(tensors, n_tensors), dim); });
 }
 
 flam_tensor *flam_stack_out(const flam_tensor *const *tensors, size_t n_tensors, int64_t dim,
     flam_tensor *out) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_stack_out", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_stack_out", "tensors or an entry of it"), nullptr;
   if (!out) return null_operand("flam_stack_out", "out"), nullptr;
   return guard_handle("flam_stack_out", [&] { return flambeau::ops::stack_out(as_tensors(tensors, n_tensors), dim, as_tensor(out)); });
 }
 
 flam_tensor *flam_hstack(const flam_tensor *const *tensors, size_t n_tensors) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_hstack", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_hstack", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_hstack", [&] { return flambeau::ops::hstack(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_vstack(const flam_tensor *const *tensors, size_t n_tensors) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_vstack", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_vstack", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_vstack", [&] { return flambeau::ops::vstack(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor *flam_dstack(const flam_tensor *const *tensors, size_t n_tensors) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_dstack", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_dstack", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_dstack", [&] { return flambeau::ops::dstack(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor_list *flam_broadcast_tensors(const flam_tensor *const *tensors, size_t n_tensors) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_broadcast_tensors", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_broadcast_tensors", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_broadcast_tensors", [&] { return flambeau::ops::broadcast_tensors(as_tensors(tensors, n_tensors)); });
 }
 
 flam_tensor_list *flam_meshgrid(const flam_tensor *const *tensors, size_t n_tensors,
     flam_meshgrid_indexing indexing) {
-  if (has_null(as_tensors(tensors, n_tensors))) return null_operand("flam_meshgrid", "an entry of tensors"), nullptr;
+  if (has_null(tensors, n_tensors)) return null_operand("flam_meshgrid", "tensors or an entry of it"), nullptr;
   return guard_handle("flam_meshgrid", [&] { return flambeau::ops::meshgrid(as_tensors(tensors, n_tensors), indexing); });
 }
 
@@ -65,6 +65,7 @@ flam_tensor_list *flam_split(const flam_tensor *tensor, int64_t split_size, int6
 flam_tensor_list *flam_split_with_sizes(const flam_tensor *tensor, const int64_t *split_sizes,
     size_t n_split_sizes, int64_t dim) {
   if (!tensor) return null_operand("flam_split_with_sizes", "tensor"), nullptr;
+  if (!split_sizes && n_split_sizes) return null_operand("flam_split_with_sizes", "split_sizes"), nullptr;
   return guard_handle("flam_split_with_sizes", [&] { return flambeau::ops::split_with_sizes(as_tensor(tensor), std::span<const int64_t>(split_sizes, n_split_sizes), dim); });
 }
 
@@ -80,6 +81,7 @@ flam_tensor_list *flam_unbind(const flam_tensor *input, int64_t dim) {
 
 flam_tensor *flam_flip(const flam_tensor *input, const int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_flip", "input"), nullptr;
+  if (!dims && n_dims) return null_operand("flam_flip", "dims"), nullptr;
   return guard_handle("flam_flip", [&] { return flambeau::ops::flip(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
 }
 
@@ -96,16 +98,20 @@ flam_tensor *flam_flipud(const flam_tensor *input) {
 flam_tensor *flam_roll(const flam_tensor *input, const int64_t *shifts, size_t n_shifts, const
     int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_roll", "input"), nullptr;
+  if (!shifts && n_shifts) return null_operand("flam_roll", "shifts"), nullptr;
+  if (!dims && n_dims) return null_operand("flam_roll", "dims"), nullptr;
   return guard_handle("flam_roll", [&] { return flambeau::ops::roll(as_tensor(input), std::span<const int64_t>(shifts, n_shifts), std::span<const int64_t>(dims, n_dims)); });
 }
 
 flam_tensor *flam_repeat(const flam_tensor *input, const int64_t *repeats, size_t n_repeats) {
   if (!input) return null_operand("flam_repeat", "input"), nullptr;
+  if (!repeats && n_repeats) return null_operand("flam_repeat", "repeats"), nullptr;
   return guard_handle("flam_repeat", [&] { return flambeau::ops::repeat(as_tensor(input), std::span<const int64_t>(repeats, n_repeats)); });
 }
 
 flam_tensor *flam_tile(const flam_tensor *input, const int64_t *dims, size_t n_dims) {
   if (!input) return null_operand("flam_tile", "input"), nullptr;
+  if (!dims && n_dims) return null_operand("flam_tile", "dims"), nullptr;
   return guard_handle("flam_tile", [&] { return flambeau::ops::tile(as_tensor(input), std::span<const int64_t>(dims, n_dims)); });
 }
 

@@ -260,6 +260,26 @@ Tensor ge_out(const Tensor& input, const Tensor& other, const Tensor& out) {
   return into(out, "ge", Into::out, [&] { return ops::ge(input, other); });
 }
 
+Tensor tril_(const Tensor& input, int64_t diagonal) {
+  return into(input, "tril", Into::inplace, [&] { return ops::tril(input, diagonal); });
+}
+
+Tensor tril_out(const Tensor& input, int64_t diagonal, const Tensor& out) {
+  return into(out, "tril", Into::out, [&] { return ops::tril(input, diagonal); });
+}
+
+Tensor triu_(const Tensor& input, int64_t diagonal) {
+  return into(input, "triu", Into::inplace, [&] { return ops::triu(input, diagonal); });
+}
+
+Tensor triu_out(const Tensor& input, int64_t diagonal, const Tensor& out) {
+  return into(out, "triu", Into::out, [&] { return ops::triu(input, diagonal); });
+}
+
+Tensor index_select_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& out) {
+  return into(out, "index_select", Into::out, [&] { return ops::index_select(input, dim, index); });
+}
+
 Tensor index_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
     double alpha) {
   return into(input, "index_add", Into::inplace, [&] { return ops::index_add(input, dim, index,
@@ -270,6 +290,60 @@ Tensor index_add_out(const Tensor& input, int64_t dim, const Tensor& index, cons
     double alpha, const Tensor& out) {
   return into(out, "index_add", Into::out, [&] { return ops::index_add(input, dim, index, source,
     alpha); });
+}
+
+Tensor index_copy_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source) {
+  return into(input, "index_copy", Into::inplace, [&] { return ops::index_copy(input, dim, index,
+    source); });
+}
+
+Tensor index_copy_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    const Tensor& out) {
+  return into(out, "index_copy", Into::out, [&] { return ops::index_copy(input, dim, index, source);
+    });
+}
+
+Tensor index_fill_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& value) {
+  return into(input, "index_fill", Into::inplace, [&] { return ops::index_fill(input, dim, index,
+    value); });
+}
+
+Tensor gather_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& out) {
+  return into(out, "gather", Into::out, [&] { return ops::gather(input, dim, index); });
+}
+
+Tensor scatter_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src) {
+  return into(input, "scatter", Into::inplace, [&] { return ops::scatter(input, dim, index, src);
+    });
+}
+
+Tensor scatter_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, const
+    Tensor& out) {
+  return into(out, "scatter", Into::out, [&] { return ops::scatter(input, dim, index, src); });
+}
+
+Tensor scatter_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src) {
+  return into(input, "scatter_add", Into::inplace, [&] { return ops::scatter_add(input, dim, index,
+    src); });
+}
+
+Tensor scatter_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+    const Tensor& out) {
+  return into(out, "scatter_add", Into::out, [&] { return ops::scatter_add(input, dim, index, src);
+    });
+}
+
+Tensor masked_scatter_(const Tensor& input, const Tensor& mask, const Tensor& source) {
+  return into(input, "masked_scatter", Into::inplace, [&] { return ops::masked_scatter(input, mask,
+    source); });
+}
+
+Tensor cat_out(TensorsView tensors, int64_t dim, const Tensor& out) {
+  return into(out, "cat", Into::out, [&] { return ops::cat(tensors, dim); });
+}
+
+Tensor stack_out(TensorsView tensors, int64_t dim, const Tensor& out) {
+  return into(out, "stack", Into::out, [&] { return ops::stack(tensors, dim); });
 }
 
 Tensor matmul_out(const Tensor& input, const Tensor& other, const Tensor& out) {

@@ -153,12 +153,85 @@ Tensor copy_(const Tensor& input, const Tensor& src, bool non_blocking = false);
 Tensor to(const Tensor& input, Device device = Device{}, Dtype dtype = Dtype::none, bool
     non_blocking = false, bool copy = false);
 Tensor resize_(const Tensor& input, DimsView size);
+Tensor empty_strided(DimsView size, DimsView stride, Dtype dtype = Dtype::none, Device device =
+    Device{}, bool requires_grad = false);
+Tensor empty_like(const Tensor& input, Dtype dtype = Dtype::none, Device device = Device{}, bool
+    requires_grad = false);
+Tensor zeros_like(const Tensor& input, Dtype dtype = Dtype::none, Device device = Device{}, bool
+    requires_grad = false);
+Tensor ones_like(const Tensor& input, Dtype dtype = Dtype::none, Device device = Device{}, bool
+    requires_grad = false);
+Tensor full_like(const Tensor& input, const Tensor& fill_value, Dtype dtype = Dtype::none, Device
+    device = Device{}, bool requires_grad = false);
+Tensor linspace(double start, double end, int64_t steps, Dtype dtype = Dtype::none, Device device =
+    Device{}, bool requires_grad = false);
+Tensor logspace(double start, double end, int64_t steps, double base = 10, Dtype dtype =
+    Dtype::none, Device device = Device{}, bool requires_grad = false);
+Tensor eye(int64_t n, std::optional<int64_t> m = {}, Dtype dtype = Dtype::none, Device device =
+    Device{}, bool requires_grad = false);
+Tensor tril(const Tensor& input, int64_t diagonal = 0);
+Tensor tril_(const Tensor& input, int64_t diagonal = 0);
+Tensor tril_out(const Tensor& input, int64_t diagonal, const Tensor& out);
+Tensor triu(const Tensor& input, int64_t diagonal = 0);
+Tensor triu_(const Tensor& input, int64_t diagonal = 0);
+Tensor triu_out(const Tensor& input, int64_t diagonal, const Tensor& out);
+Tensor index(const Tensor& input, DimsView kinds, DimsView bounds, TensorsView tensors = {});
+Tensor index_put_(const Tensor& input, DimsView kinds, DimsView bounds, TensorsView tensors, const
+    Tensor& values, bool accumulate = false);
+Tensor index_select(const Tensor& input, int64_t dim, const Tensor& index);
+Tensor index_select_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& out);
 Tensor index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, double
     alpha = 1);
 Tensor index_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
     double alpha = 1);
 Tensor index_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
     double alpha, const Tensor& out);
+Tensor index_copy(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor index_copy_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor index_copy_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+    const Tensor& out);
+Tensor index_fill(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& value);
+Tensor index_fill_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& value);
+Tensor gather(const Tensor& input, int64_t dim, const Tensor& index);
+Tensor gather_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& out);
+Tensor scatter(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src);
+Tensor scatter_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src);
+Tensor scatter_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, const
+    Tensor& out);
+Tensor scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src);
+Tensor scatter_add_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src);
+Tensor scatter_add_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+    const Tensor& out);
+Tensor masked_select(const Tensor& input, const Tensor& mask);
+Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& source);
+Tensor masked_scatter_(const Tensor& input, const Tensor& mask, const Tensor& source);
+Tensor nonzero(const Tensor& input);
+std::vector<Tensor> nonzero_tuple(const Tensor& condition);
+Tensor take(const Tensor& input, const Tensor& index);
+Tensor take_along_dim(const Tensor& input, const Tensor& indices, std::optional<int64_t> dim = {});
+Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx =
+    {});
+Tensor one_hot(const Tensor& input, int64_t num_classes = -1);
+Tensor cat(TensorsView tensors, int64_t dim = 0);
+Tensor cat_out(TensorsView tensors, int64_t dim, const Tensor& out);
+Tensor stack(TensorsView tensors, int64_t dim = 0);
+Tensor stack_out(TensorsView tensors, int64_t dim, const Tensor& out);
+Tensor hstack(TensorsView tensors);
+Tensor vstack(TensorsView tensors);
+Tensor dstack(TensorsView tensors);
+std::vector<Tensor> broadcast_tensors(TensorsView tensors);
+std::vector<Tensor> meshgrid(TensorsView tensors, int32_t indexing = FLAM_MESHGRID_IJ);
+std::vector<Tensor> split(const Tensor& tensor, int64_t split_size, int64_t dim = 0);
+std::vector<Tensor> split_with_sizes(const Tensor& tensor, DimsView split_sizes, int64_t dim = 0);
+std::vector<Tensor> chunk(const Tensor& input, int64_t chunks, int64_t dim = 0);
+std::vector<Tensor> unbind(const Tensor& input, int64_t dim = 0);
+Tensor flip(const Tensor& input, DimsView dims);
+Tensor fliplr(const Tensor& input);
+Tensor flipud(const Tensor& input);
+Tensor roll(const Tensor& input, DimsView shifts, DimsView dims = {});
+Tensor repeat(const Tensor& input, DimsView repeats);
+Tensor tile(const Tensor& input, DimsView dims);
+Tensor repeat_interleave(const Tensor& input, int64_t repeats, std::optional<int64_t> dim = {});
 Tensor mse_loss(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor l1_loss(const Tensor& input, const Tensor& target, int32_t reduction = FLAM_REDUCTION_MEAN);
 Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, int32_t reduction =
@@ -398,6 +471,22 @@ Tensor flatten(const Tensor& input, int64_t start_dim = 0, int64_t end_dim = -1)
 Tensor contiguous(const Tensor& input);
 Tensor clone(const Tensor& input);
 Tensor detach(const Tensor& input);
+Tensor unflatten(const Tensor& input, int64_t dim, DimsView sizes);
+Tensor unfold_dim(const Tensor& input, int64_t dimension, int64_t size, int64_t step);
+Tensor diagonal(const Tensor& input, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
+Tensor movedim(const Tensor& input, DimsView source, DimsView destination);
+Tensor view_as(const Tensor& input, const Tensor& other);
+Tensor reshape_as(const Tensor& input, const Tensor& other);
+Tensor expand_as(const Tensor& input, const Tensor& other);
+Tensor broadcast_to(const Tensor& input, DimsView size);
+Tensor ravel(const Tensor& input);
+Tensor atleast_1d(const Tensor& input);
+Tensor atleast_2d(const Tensor& input);
+Tensor atleast_3d(const Tensor& input);
+Tensor squeeze_(const Tensor& input, DimsView dim = {});
+Tensor unsqueeze_(const Tensor& input, int64_t dim);
+Tensor transpose_(const Tensor& input, int64_t dim0, int64_t dim1);
+Tensor t_(const Tensor& input);
 Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other);
 Tensor where_out(const Tensor& condition, const Tensor& input, const Tensor& other, const Tensor&
     out);

@@ -550,6 +550,7 @@ fn bindgen_test_layout_flam_loader_options() {
         ),
     );
 }
+pub type flam_index_kind = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct flam_state {

@@ -459,6 +459,66 @@ extern "C" {
         size: *const i64,
         n_size: usize,
     ) -> *mut flam_tensor;
+    pub fn flam_empty_strided(
+        size: *const i64,
+        n_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_empty_like(
+        input: *const flam_tensor,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_zeros_like(
+        input: *const flam_tensor,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_ones_like(
+        input: *const flam_tensor,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_full_like(
+        input: *const flam_tensor,
+        fill_value: *const flam_tensor,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_linspace(
+        start: f64,
+        end: f64,
+        steps: i64,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_logspace(
+        start: f64,
+        end: f64,
+        steps: i64,
+        base: f64,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_eye(
+        n: i64,
+        m: *const i64,
+        dtype: flam_dtype,
+        device: flam_device,
+        requires_grad: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_tril(input: *const flam_tensor, diagonal: i64) -> *mut flam_tensor;
+    pub fn flam_triu(input: *const flam_tensor, diagonal: i64) -> *mut flam_tensor;
     pub fn flam_dataset_from_tensors(
         tensors: *const *const flam_tensor,
         n_tensors: usize,
@@ -493,6 +553,31 @@ extern "C" {
         n_indices: usize,
     ) -> flam_status;
     pub fn flam_loader_release(loader: *mut flam_loader);
+    pub fn flam_index(
+        input: *const flam_tensor,
+        kinds: *const i64,
+        n_kinds: usize,
+        bounds: *const i64,
+        n_bounds: usize,
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_put_(
+        input: *mut flam_tensor,
+        kinds: *const i64,
+        n_kinds: usize,
+        bounds: *const i64,
+        n_bounds: usize,
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        values: *const flam_tensor,
+        accumulate: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_select(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_index_add(
         input: *const flam_tensor,
         dim: i64,
@@ -500,6 +585,61 @@ extern "C" {
         source: *const flam_tensor,
         alpha: f64,
     ) -> *mut flam_tensor;
+    pub fn flam_index_copy(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        source: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_fill(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        value: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_gather(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_add(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_masked_select(
+        input: *const flam_tensor,
+        mask: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_masked_scatter(
+        input: *const flam_tensor,
+        mask: *const flam_tensor,
+        source: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_nonzero(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_nonzero_tuple(condition: *const flam_tensor) -> *mut flam_tensor_list;
+    pub fn flam_take(
+        input: *const flam_tensor,
+        index: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_take_along_dim(
+        input: *const flam_tensor,
+        indices: *const flam_tensor,
+        dim: *const i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_embedding(
+        input: *const flam_tensor,
+        weight: *const flam_tensor,
+        padding_idx: *const i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_one_hot(input: *const flam_tensor, num_classes: i64) -> *mut flam_tensor;
     pub fn flam_matmul(
         input: *const flam_tensor,
         other: *const flam_tensor,
@@ -2005,6 +2145,64 @@ extern "C" {
     pub fn flam_contiguous(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_clone(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_detach(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_unflatten(
+        input: *const flam_tensor,
+        dim: i64,
+        sizes: *const i64,
+        n_sizes: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_unfold_dim(
+        input: *const flam_tensor,
+        dimension: i64,
+        size: i64,
+        step: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_diagonal(
+        input: *const flam_tensor,
+        offset: i64,
+        dim1: i64,
+        dim2: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_movedim(
+        input: *const flam_tensor,
+        source: *const i64,
+        n_source: usize,
+        destination: *const i64,
+        n_destination: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_view_as(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_reshape_as(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_expand_as(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_broadcast_to(
+        input: *const flam_tensor,
+        size: *const i64,
+        n_size: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_ravel(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_atleast_1d(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_atleast_2d(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_atleast_3d(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_squeeze_(
+        input: *mut flam_tensor,
+        dim: *const i64,
+        n_dim: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_unsqueeze_(input: *mut flam_tensor, dim: i64) -> *mut flam_tensor;
+    pub fn flam_transpose_(
+        input: *mut flam_tensor,
+        dim0: i64,
+        dim1: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_t_(input: *mut flam_tensor) -> *mut flam_tensor;
     pub fn flam_stream_new(device: flam_device, priority: i32) -> *mut flam_stream;
     pub fn flam_stream_current(device: flam_device) -> *mut flam_stream;
     pub fn flam_stream_default(device: flam_device) -> *mut flam_stream;

@@ -58,6 +58,18 @@ pub const FLAM_ROUNDING_UNSPECIFIED: flam_rounding = 0;
 pub const FLAM_ROUNDING_TRUNC: flam_rounding = 1;
 pub const FLAM_ROUNDING_FLOOR: flam_rounding = 2;
 
+pub const FLAM_INDEX_UNSPECIFIED: flam_index_kind = 0;
+pub const FLAM_INDEX_INT: flam_index_kind = 1;
+pub const FLAM_INDEX_SLICE: flam_index_kind = 2;
+pub const FLAM_INDEX_ELLIPSIS: flam_index_kind = 3;
+pub const FLAM_INDEX_NEWAXIS: flam_index_kind = 4;
+pub const FLAM_INDEX_BOOL: flam_index_kind = 5;
+pub const FLAM_INDEX_TENSOR: flam_index_kind = 6;
+
+pub const FLAM_MESHGRID_UNSPECIFIED: flam_meshgrid_indexing = 0;
+pub const FLAM_MESHGRID_IJ: flam_meshgrid_indexing = 1;
+pub const FLAM_MESHGRID_XY: flam_meshgrid_indexing = 2;
+
 pub const FLAM_HOOK_UNSPECIFIED: flam_hook_moment = 0;
 pub const FLAM_HOOK_FORWARD_PRE: flam_hook_moment = 1;
 pub const FLAM_HOOK_FORWARD: flam_hook_moment = 2;
