@@ -51,6 +51,20 @@ inline int32_t as_flam_rounding(int32_t number) {
       "FLAM_ROUNDING_FLOOR (2)");
 }
 
+inline int32_t as_flam_meshgrid_indexing(int32_t number) {
+  switch (number) {
+    case FLAM_MESHGRID_UNSPECIFIED:
+    case FLAM_MESHGRID_IJ:
+    case FLAM_MESHGRID_XY:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_meshgrid_indexing", number,
+      "FLAM_MESHGRID_UNSPECIFIED (0), "
+      "FLAM_MESHGRID_IJ (1), "
+      "FLAM_MESHGRID_XY (2)");
+}
+
 inline int32_t as_flam_hook_moment(int32_t number) {
   switch (number) {
     case FLAM_HOOK_UNSPECIFIED:

@@ -22,6 +22,8 @@ _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
+_E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
+_E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 
 class dataset_handle(_Handle):
@@ -2597,6 +2599,240 @@ def resize_(input, size):
     return _wrap(h)
 
 
+def empty_strided(size, stride, dtype=None, device=None, requires_grad=False):
+    """A tensor with given strides whose elements are not set.
+
+    - `size`: the shape.
+    - `stride`: distances in elements, one per dimension, not negative.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of that geometry.
+    - errors: `FLAM_ERROR_SHAPE` for negative numbers or lists of different length; out of memory.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    h = _fast.flam_empty_strided(size, _len(size), stride, _len(stride), 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def empty_like(input, dtype=None, device=None, requires_grad=False):
+    """A tensor like another, whose elements are not set.
+
+    - `input`: gives shape and dense layout.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    h = _fast.flam_empty_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def zeros_like(input, dtype=None, device=None, requires_grad=False):
+    """Zeros in the shape of another tensor.
+
+    - `input`: gives shape and dense layout.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    h = _fast.flam_zeros_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ones_like(input, dtype=None, device=None, requires_grad=False):
+    """Ones in the shape of another tensor.
+
+    - `input`: gives shape and dense layout.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    h = _fast.flam_ones_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def full_like(input, fill_value, dtype=None, device=None, requires_grad=False):
+    """One value in the shape of another tensor.
+
+    - `input`: gives shape and dense layout.
+    - `fill_value`: a number or 0-d tensor.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    h = _fast.flam_full_like(input._h, fill_value._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def linspace(start, end, steps, dtype=None, device=None, requires_grad=False):
+    """Numbers at equal distances, both ends included.
+
+    - `start`: the first number.
+    - `end`: the last number.
+    - `steps`: how many.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [steps].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    """
+    h = _fast.flam_linspace(start, end, steps, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logspace(start, end, steps, base=10, dtype=None, device=None, requires_grad=False):
+    """Powers of a base at equal distances of the exponent, both ends included.
+
+    - `start`: the first exponent.
+    - `end`: the last exponent.
+    - `steps`: how many.
+    - `base`: the base; default 10.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [steps].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    """
+    h = _fast.flam_logspace(start, end, steps, base, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def eye(n, m=None, dtype=None, device=None, requires_grad=False):
+    """Ones on the diagonal, zeros elsewhere.
+
+    - `n`: rows.
+    - `m`: columns; default: `n`.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [n, m].
+    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    """
+    h = _fast.flam_eye(n, _NULL if m is None else (m,), 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tril(input, diagonal=0):
+    """The lower triangle of matrices; zeros above.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    h = _fast.flam_tril(input._h, diagonal)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tril_(input, diagonal=0):
+    """In-place form of `flam_tril`: the lower triangle of matrices; zeros above.
+
+    The lower triangle of matrices; zeros above.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    h = _fast.flam_tril_(input._h, diagonal)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tril_out(input, diagonal=0, out=None):
+    """`flam_tril` into an existing tensor.
+
+    The lower triangle of matrices; zeros above.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    h = _fast.flam_tril_out(input._h, diagonal, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def triu(input, diagonal=0):
+    """The upper triangle of matrices; zeros below.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    h = _fast.flam_triu(input._h, diagonal)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def triu_(input, diagonal=0):
+    """In-place form of `flam_triu`: the upper triangle of matrices; zeros below.
+
+    The upper triangle of matrices; zeros below.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    h = _fast.flam_triu_(input._h, diagonal)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def triu_out(input, diagonal=0, out=None):
+    """`flam_triu` into an existing tensor.
+
+    The upper triangle of matrices; zeros below.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    h = _fast.flam_triu_out(input._h, diagonal, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def dataset_from_tensors(tensors):
     """A data set of tensors: sample i is the i-th entry of each along dimension 0.
 
@@ -3257,6 +3493,81 @@ def manual_seed(seed):
         _raise()
 
 
+def index(input, kinds, bounds, tensors=None):
+    """Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used, else a copy.
+
+    - `input`: any tensor.
+    - `kinds`: what each item is.
+    - `bounds`: three numbers per item: start, stop (past an end is fine: INT64_MAX for none) and step of a slice; the index, twice unused; the truth value, twice unused; all unused for other kinds.
+    - `tensors`: one per item of kind `FLAM_INDEX_TENSOR`, in order; int64, int32, bool or uint8 (a mask).
+    - returns: what the items select; dimensions of tensors that stand apart come first.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range or too many items; `FLAM_ERROR_SHAPE` for tensors that do not broadcast; `FLAM_ERROR_DTYPE` for tensors of another dtype; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
+    """
+    if kinds.__class__ in _NUMBERS:
+        kinds = (kinds,)
+    if bounds.__class__ in _NUMBERS:
+        bounds = (bounds,)
+    h = _blocking.flam_index(input._h, kinds, _len(kinds), bounds, _len(bounds), _NULL if tensors is None else [_t._h for _t in tensors], 0 if tensors is None else _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_put_(input, kinds, bounds, tensors, values, accumulate=False):
+    """Python's `input[items] = values`, in place.
+
+    - `input`: the tensor to write to.
+    - `kinds`: what each item is, as for `flam_index`.
+    - `bounds`: three numbers per item, as for `flam_index`.
+    - `tensors`: the index tensors, as for `flam_index`.
+    - `values`: a number, or a tensor whose shape broadcasts to what the items select.
+    - `accumulate`: whether to add instead of replacing; equal indices then add up; default false.
+    - returns: `input`.
+    - errors: as `flam_index`; `FLAM_ERROR_SHAPE` where `values` do not broadcast; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    if kinds.__class__ in _NUMBERS:
+        kinds = (kinds,)
+    if bounds.__class__ in _NUMBERS:
+        bounds = (bounds,)
+    h = _blocking.flam_index_put_(input._h, kinds, _len(kinds), bounds, _len(bounds), _NULL if tensors is None else [_t._h for _t in tensors], 0 if tensors is None else _len(tensors), values._h, accumulate)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_select(input, dim, index):
+    """The slices of a dimension that an index names.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - returns: `input`'s shape with size n along `dim`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more dimensions.
+    """
+    h = _fast.flam_index_select(input._h, dim, index._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_select_out(input, dim, index, out):
+    """`flam_index_select` into an existing tensor.
+
+    The slices of a dimension that an index names.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more dimensions.
+    """
+    h = _fast.flam_index_select_out(input._h, dim, index._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def index_add(input, dim, index, source, alpha=1):
     """Adds slices to the slices of a tensor that an index names; equal indices add up.
 
@@ -3313,6 +3624,362 @@ def index_add_out(input, dim, index, source, alpha=1, out=None):
     return _wrap(h)
 
 
+def index_copy(input, dim, index, source):
+    """Replaces the slices that an index names.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_index_copy(input._h, dim, index._h, source._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_copy_(input, dim, index, source):
+    """In-place form of `flam_index_copy`: replaces the slices that an index names.
+
+    Replaces the slices that an index names.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_index_copy_(input._h, dim, index._h, source._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_copy_out(input, dim, index, source, out):
+    """`flam_index_copy` into an existing tensor.
+
+    Replaces the slices that an index names.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_index_copy_out(input._h, dim, index._h, source._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_fill(input, dim, index, value):
+    """Sets the slices that an index names to one value.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `value`: a number or 0-d tensor.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    """
+    h = _fast.flam_index_fill(input._h, dim, index._h, value._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def index_fill_(input, dim, index, value):
+    """In-place form of `flam_index_fill`: sets the slices that an index names to one value.
+
+    Sets the slices that an index names to one value.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `value`: a number or 0-d tensor.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    """
+    h = _fast.flam_index_fill_(input._h, dim, index._h, value._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gather(input, dim, index):
+    """Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - returns: `index`'s shape, `input`'s dtype.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_gather(input._h, dim, index._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def gather_out(input, dim, index, out):
+    """`flam_gather` into an existing tensor.
+
+    Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_gather_out(input._h, dim, index._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter(input, dim, index, src):
+    """Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
+    - returns: shape and dtype of `input`. Where an index occurs twice, one of the values stays.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_scatter(input._h, dim, index._h, src._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_(input, dim, index, src):
+    """In-place form of `flam_scatter`: elements written along a dimension:
+
+    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_scatter_(input._h, dim, index._h, src._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_out(input, dim, index, src, out):
+    """`flam_scatter` into an existing tensor.
+
+    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_scatter_out(input._h, dim, index._h, src._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_add(input, dim, index, src):
+    """Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_scatter_add(input._h, dim, index._h, src._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_add_(input, dim, index, src):
+    """In-place form of `flam_scatter_add`: elements added along a dimension:
+
+    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_scatter_add_(input._h, dim, index._h, src._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_add_out(input, dim, index, src, out):
+    """`flam_scatter_add` into an existing tensor.
+
+    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_scatter_add_out(input._h, dim, index._h, src._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def masked_select(input, mask):
+    """The elements where a mask is true, in C order.
+
+    - `input`: any shape that broadcasts with `mask`'s.
+    - `mask`: bool.
+    - returns: 1-d; how long depends on the mask's values.
+    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
+    """
+    h = _blocking.flam_masked_select(input._h, mask._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def masked_scatter(input, mask, source):
+    """Writes the elements of a source, in order, where a mask is true.
+
+    - `input`: any tensor.
+    - `mask`: bool; broadcasts to `input`'s shape.
+    - `source`: at least as many elements as there are true ones; `input`'s dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    """
+    h = _blocking.flam_masked_scatter(input._h, mask._h, source._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def masked_scatter_(input, mask, source):
+    """In-place form of `flam_masked_scatter`: writes the elements of a source, in order, where a mask is true.
+
+    Writes the elements of a source, in order, where a mask is true.
+
+    - `input`: any tensor.
+    - `mask`: bool; broadcasts to `input`'s shape.
+    - `source`: at least as many elements as there are true ones; `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    """
+    h = _blocking.flam_masked_scatter_(input._h, mask._h, source._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nonzero(input):
+    """Where the elements are not zero.
+
+    - `input`: any dtype.
+    - returns: [n, dimensions of `input`], int64, in C order.
+    - errors: none but those of a failed operand.
+    """
+    h = _blocking.flam_nonzero(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nonzero_tuple(condition):
+    """Where the elements are not zero, one tensor per dimension.
+
+    - `condition`: any dtype.
+    - returns: as many [n] int64 tensors as `condition` has dimensions; one for a 0-d tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _blocking.flam_nonzero_tuple(condition._h)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def take(input, index):
+    """Elements of the flattened tensor.
+
+    - `input`: any tensor.
+    - `index`: any shape; int64 or int32, counts `input`'s elements in C order.
+    - returns: `index`'s shape, `input`'s dtype.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_take(input._h, index._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def take_along_dim(input, indices, dim=None):
+    """Elements picked along a dimension; shapes broadcast but for that dimension.
+
+    - `input`: any tensor.
+    - `indices`: int64; as many dimensions as `input`.
+    - `dim`: the dimension that `indices` count; default: the flattened tensor.
+    - returns: `indices`' shape, broadcast.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_take_along_dim(input._h, indices._h, _NULL if dim is None else (dim,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def embedding(input, weight, padding_idx=None):
+    """Rows of a table, one per index.
+
+    - `input`: indices, any shape; int64 or int32, not negative.
+    - `weight`: [n, d], the table.
+    - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
+    - returns: `input`'s shape and a last dimension of d.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not 2-d; `FLAM_ERROR_DTYPE` where `input` is not integral.
+    """
+    h = _fast.flam_embedding(input._h, weight._h, _NULL if padding_idx is None else (padding_idx,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def one_hot(input, num_classes=-1):
+    """A 1 at the place of each class, 0 elsewhere.
+
+    - `input`: class numbers, any shape; int64.
+    - `num_classes`: size of the new last dimension; default: one more than the greatest class.
+    - returns: int64, `input`'s shape and a last dimension of `num_classes`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not int64; `FLAM_ERROR_INVALID_ARGUMENT` for a negative class or one that is not below `num_classes`.
+    """
+    h = _blocking.flam_one_hot(input._h, num_classes)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def save(state, path):
     """Writes named tensors to a file, in the format that its name ends with.
 
@@ -3338,6 +4005,303 @@ def load(path, device=None):
     if not h:
         return _none()
     return _wrap_state(h)
+
+
+def cat(tensors, dim=0):
+    """Tensors one after another along a dimension they have.
+
+    - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
+    - `dim`: the dimension; default 0.
+    - returns: the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_cat([_t._h for _t in tensors], _len(tensors), dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cat_out(tensors, dim=0, out=None):
+    """`flam_cat` into an existing tensor.
+
+    Tensors one after another along a dimension they have.
+
+    - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
+    - `dim`: the dimension; default 0.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_cat_out([_t._h for _t in tensors], _len(tensors), dim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def stack(tensors, dim=0):
+    """Tensors side by side along a new dimension.
+
+    - `tensors`: at least one; equal shapes.
+    - `dim`: where the new dimension stands in the result; default 0.
+    - returns: the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_stack([_t._h for _t in tensors], _len(tensors), dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def stack_out(tensors, dim=0, out=None):
+    """`flam_stack` into an existing tensor.
+
+    Tensors side by side along a new dimension.
+
+    - `tensors`: at least one; equal shapes.
+    - `dim`: where the new dimension stands in the result; default 0.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    h = _fast.flam_stack_out([_t._h for _t in tensors], _len(tensors), dim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hstack(tensors):
+    """Tensors joined column by column: along dimension 1, or 0 for vectors.
+
+    - `tensors`: at least one; equal shapes but for that dimension.
+    - returns: the promoted dtype.
+    - errors: as `flam_cat`.
+    """
+    h = _fast.flam_hstack([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def vstack(tensors):
+    """Tensors joined row by row: along dimension 0, vectors as rows.
+
+    - `tensors`: at least one; equal shapes but for that dimension.
+    - returns: the promoted dtype.
+    - errors: as `flam_cat`.
+    """
+    h = _fast.flam_vstack([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def dstack(tensors):
+    """Tensors joined in depth: along dimension 2.
+
+    - `tensors`: at least one; equal shapes but for that dimension.
+    - returns: the promoted dtype.
+    - errors: as `flam_cat`.
+    """
+    h = _fast.flam_dstack([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def broadcast_tensors(tensors):
+    """Views of all tensors in their broadcast shape.
+
+    - `tensors`: shapes that broadcast with each other.
+    - returns: one view per tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast.
+    """
+    h = _fast.flam_broadcast_tensors([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def meshgrid(tensors, indexing='ij'):
+    """Coordinate grids of vectors.
+
+    - `tensors`: 1-d or 0-d, of one dtype.
+    - `indexing`: `FLAM_MESHGRID_XY` swaps the first two dimensions; default `FLAM_MESHGRID_IJ`.
+    - returns: one view per vector, in the shape of all sizes.
+    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ.
+    """
+    h = _fast.flam_meshgrid([_t._h for _t in tensors], _len(tensors), _E_flam_meshgrid_indexing[indexing])
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def split(tensor, split_size, dim=0):
+    """Parts of equal size; the last may be smaller.
+
+    - `tensor`: at least 1-d.
+    - `split_size`: size of a part along `dim`.
+    - `dim`: the dimension to split; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not empty.
+    """
+    h = _fast.flam_split(tensor._h, split_size, dim)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def split_with_sizes(tensor, split_sizes, dim=0):
+    """Parts of given sizes.
+
+    - `tensor`: at least 1-d.
+    - `split_sizes`: sizes along `dim`; they add up to the dimension's.
+    - `dim`: the dimension to split; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up.
+    """
+    if split_sizes.__class__ in _NUMBERS:
+        split_sizes = (split_sizes,)
+    h = _fast.flam_split_with_sizes(tensor._h, split_sizes, _len(split_sizes), dim)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def chunk(input, chunks, dim=0):
+    """A number of parts of equal size; the last may be smaller, and there may be fewer.
+
+    - `input`: at least 1-d.
+    - `chunks`: how many parts.
+    - `dim`: the dimension to split; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
+    """
+    h = _fast.flam_chunk(input._h, chunks, dim)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def unbind(input, dim=0):
+    """One view per index of a dimension.
+
+    - `input`: at least 1-d.
+    - `dim`: the dimension that disappears; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    h = _fast.flam_unbind(input._h, dim)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def flip(input, dims):
+    """The elements in reverse order along dimensions.
+
+    - `input`: any tensor.
+    - `dims`: the dimensions to reverse.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    if dims.__class__ in _NUMBERS:
+        dims = (dims,)
+    h = _fast.flam_flip(input._h, dims, _len(dims))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fliplr(input):
+    """The columns in reverse order.
+
+    - `input`: at least 2-d.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for fewer dimensions.
+    """
+    h = _fast.flam_fliplr(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def flipud(input):
+    """The rows in reverse order.
+
+    - `input`: at least 1-d.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for a 0-d tensor.
+    """
+    h = _fast.flam_flipud(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def roll(input, shifts, dims=None):
+    """The elements moved along dimensions; what leaves at the end comes in at the start.
+
+    - `input`: any tensor.
+    - `shifts`: by how many places, one per dimension.
+    - `dims`: the dimensions; default: the flattened tensor, by one shift.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_INDEX` for a dimension; `FLAM_ERROR_INVALID_ARGUMENT` where the lists differ in length.
+    """
+    if shifts.__class__ in _NUMBERS:
+        shifts = (shifts,)
+    if dims.__class__ in _NUMBERS:
+        dims = (dims,)
+    h = _fast.flam_roll(input._h, shifts, _len(shifts), _NULL if dims is None else dims, 0 if dims is None else _len(dims))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def repeat(input, repeats):
+    """The tensor repeated along its dimensions.
+
+    - `input`: any tensor.
+    - `repeats`: how often, per dimension of the result; not fewer than `input` has.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for too few or negative numbers.
+    """
+    if repeats.__class__ in _NUMBERS:
+        repeats = (repeats,)
+    h = _fast.flam_repeat(input._h, repeats, _len(repeats))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tile(input, dims):
+    """The tensor repeated along its dimensions; missing numbers are 1.
+
+    - `input`: any tensor.
+    - `dims`: how often, per dimension, the last ones named.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    """
+    if dims.__class__ in _NUMBERS:
+        dims = (dims,)
+    h = _fast.flam_tile(input._h, dims, _len(dims))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def repeat_interleave(input, repeats, dim=None):
+    """Every element (or slice) repeated, copies next to each other.
+
+    - `input`: any tensor.
+    - `repeats`: how often each is repeated.
+    - `dim`: the dimension whose slices are repeated; default: elements of the flattened tensor.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative number.
+    """
+    h = _fast.flam_repeat_interleave(input._h, repeats, _NULL if dim is None else (dim,))
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def mse_loss(input, target, reduction='mean'):
@@ -7404,6 +8368,242 @@ def detach(input):
     - errors: none but those of a failed operand.
     """
     h = _fast.flam_detach(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def unflatten(input, dim, sizes):
+    """Splits one dimension into several.
+
+    - `input`: any tensor.
+    - `dim`: the dimension to split.
+    - `sizes`: what it becomes; one entry may be -1 and is inferred.
+    - returns: a view.
+    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the dimension's size.
+    """
+    if sizes.__class__ in _NUMBERS:
+        sizes = (sizes,)
+    h = _fast.flam_unflatten(input._h, dim, sizes, _len(sizes))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def unfold_dim(input, dimension, size, step):
+    """All windows of a dimension; they stand in a new last dimension.
+
+    - `input`: any tensor.
+    - `dimension`: the dimension that windows slide along.
+    - `size`: elements of a window.
+    - `step`: distance of neighbouring windows, at least 1.
+    - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of `size`.
+    - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond the dimension.
+    """
+    h = _fast.flam_unfold_dim(input._h, dimension, size, step)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diagonal(input, offset=0, dim1=0, dim2=1):
+    """A diagonal of two dimensions; it stands in a new last dimension.
+
+    - `input`: at least 2-d.
+    - `offset`: which diagonal: above the main one where positive; default 0.
+    - `dim1`: rows; default 0.
+    - `dim2`: columns; default 1.
+    - returns: a view without `dim1` and `dim2`, and with the diagonal last.
+    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where they are equal.
+    """
+    h = _fast.flam_diagonal(input._h, offset, dim1, dim2)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def movedim(input, source, destination):
+    """A view with dimensions moved; the others keep their order.
+
+    - `input`: any tensor.
+    - `source`: the dimensions to move.
+    - `destination`: where they go, one for one.
+    - returns: a view.
+    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists differ in length or repeat a dimension.
+    """
+    if source.__class__ in _NUMBERS:
+        source = (source,)
+    if destination.__class__ in _NUMBERS:
+        destination = (destination,)
+    h = _fast.flam_movedim(input._h, source, _len(source), destination, _len(destination))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def view_as(input, other):
+    """A view in the shape of another tensor.
+
+    - `input`: any tensor whose strides allow the shape without a copy.
+    - `other`: any tensor of as many elements.
+    - returns: a view of `input`.
+    - errors: as `flam_view`.
+    """
+    h = _fast.flam_view_as(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def reshape_as(input, other):
+    """The same elements in the shape of another tensor.
+
+    - `input`: any tensor.
+    - `other`: any tensor of as many elements.
+    - returns: a view where possible, else a copy.
+    - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+    """
+    h = _fast.flam_reshape_as(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def expand_as(input, other):
+    """A view that repeats dimensions of size 1 up to another tensor's shape.
+
+    - `input`: any tensor.
+    - `other`: any tensor.
+    - returns: a view in `other`'s shape.
+    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    """
+    h = _fast.flam_expand_as(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def broadcast_to(input, size):
+    """A view that repeats dimensions of size 1 up to a shape.
+
+    - `input`: any tensor.
+    - `size`: the shape.
+    - returns: a view of shape `size`.
+    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    """
+    if size.__class__ in _NUMBERS:
+        size = (size,)
+    h = _fast.flam_broadcast_to(input._h, size, _len(size))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ravel(input):
+    """All elements in one dimension.
+
+    - `input`: any tensor.
+    - returns: [n], a view where possible, else a copy.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_ravel(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atleast_1d(input):
+    """The tensor with at least one dimension.
+
+    - `input`: any tensor.
+    - returns: `input`, or a view of shape [1].
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_atleast_1d(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atleast_2d(input):
+    """The tensor with at least two dimensions.
+
+    - `input`: any tensor.
+    - returns: `input`, or a view of shape [1, 1] or [1, n].
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_atleast_2d(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def atleast_3d(input):
+    """The tensor with at least three dimensions.
+
+    - `input`: any tensor.
+    - returns: `input`, or a view of shape [1, 1, 1], [1, n, 1] or [n, m, 1].
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_atleast_3d(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def squeeze_(input, dim=None):
+    """Drops dimensions of size 1 in place.
+
+    - `input`: the tensor to change.
+    - `dim`: which dimensions to drop where their size is 1; default: all.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_squeeze_(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def unsqueeze_(input, dim):
+    """Adds a dimension of size 1 in place.
+
+    - `input`: the tensor to change.
+    - `dim`: where the new dimension stands; negative from the end of the result.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    h = _fast.flam_unsqueeze_(input._h, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def transpose_(input, dim0, dim1):
+    """Exchanges two dimensions in place.
+
+    - `input`: the tensor to change.
+    - `dim0`: the first dimension.
+    - `dim1`: the second dimension.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    h = _fast.flam_transpose_(input._h, dim0, dim1)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def t_(input):
+    """Transposes a matrix in place.
+
+    - `input`: at most 2-d.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    h = _fast.flam_t_(input._h)
     if not h:
         return _none()
     return _wrap(h)

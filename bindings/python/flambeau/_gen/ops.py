@@ -23,6 +23,8 @@ _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
+_E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
+_E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 _R_max_dim = _result("max", ('values', 'indices'))
 _R_min_dim = _result("min", ('values', 'indices'))
@@ -2971,6 +2973,344 @@ def _resize_(input, *size, **_named):
 
 _resize_.__name__ = _resize_.__qualname__ = "resize_"
 
+_S_empty_strided = (("size", "ints", None, ""), ("stride", "ints", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """A tensor with given strides whose elements are not set.
+
+    - `size`: the shape.
+    - `stride`: distances in elements, one per dimension, not negative.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of that geometry.
+    - errors: `FLAM_ERROR_SHAPE` for negative numbers or lists of different length; out of memory.
+    """
+    if size.__class__ is _int:
+        size = (size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    try:
+        h = _fast.flam_empty_strided(size, _len(size), stride, _len(stride), 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_empty_strided, "empty_strided", _S_empty_strided, (size, stride, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_empty_strided.__name__ = _empty_strided.__qualname__ = "empty_strided"
+
+_S_empty_like = (("input", "tensor", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _empty_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """A tensor like another, whose elements are not set.
+
+    - `input`: gives shape and dense layout.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    try:
+        h = _fast.flam_empty_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_empty_like, "empty_like", _S_empty_like, (input, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_empty_like.__name__ = _empty_like.__qualname__ = "empty_like"
+
+_S_zeros_like = (("input", "tensor", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _zeros_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Zeros in the shape of another tensor.
+
+    - `input`: gives shape and dense layout.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    try:
+        h = _fast.flam_zeros_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_zeros_like, "zeros_like", _S_zeros_like, (input, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_zeros_like.__name__ = _zeros_like.__qualname__ = "zeros_like"
+
+_S_ones_like = (("input", "tensor", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _ones_like(input, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Ones in the shape of another tensor.
+
+    - `input`: gives shape and dense layout.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    try:
+        h = _fast.flam_ones_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_ones_like, "ones_like", _S_ones_like, (input, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_ones_like.__name__ = _ones_like.__qualname__ = "ones_like"
+
+_S_full_like = (("input", "tensor", None, ""), ("fill_value", "tensor", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _full_like(input, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """One value in the shape of another tensor.
+
+    - `input`: gives shape and dense layout.
+    - `fill_value`: a number or 0-d tensor.
+    - `dtype`: of the result; default: `input`'s.
+    - `device`: of the result; default: `input`'s.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: a tensor of `input`'s shape.
+    - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    if fill_value.__class__ in _NUMBERS:
+        fill_value = _scalar(fill_value)
+    try:
+        h = _fast.flam_full_like(input._h, fill_value._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_full_like, "full_like", _S_full_like, (input, fill_value, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_full_like.__name__ = _full_like.__qualname__ = "full_like"
+
+_S_linspace = (("start", "double", None, ""), ("end", "double", None, ""), ("steps", "int", None, ""), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Numbers at equal distances, both ends included.
+
+    - `start`: the first number.
+    - `end`: the last number.
+    - `steps`: how many.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [steps].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    """
+    try:
+        h = _fast.flam_linspace(start, end, steps, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_linspace, "linspace", _S_linspace, (start, end, steps, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_linspace.__name__ = _linspace.__qualname__ = "linspace"
+
+_S_logspace = (("start", "double", None, ""), ("end", "double", None, ""), ("steps", "int", None, ""), ("base", "double", None, "o"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _logspace(start, end, steps, base=10, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Powers of a base at equal distances of the exponent, both ends included.
+
+    - `start`: the first exponent.
+    - `end`: the last exponent.
+    - `steps`: how many.
+    - `base`: the base; default 10.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [steps].
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    """
+    try:
+        h = _fast.flam_logspace(start, end, steps, base, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_logspace, "logspace", _S_logspace, (start, end, steps, base, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_logspace.__name__ = _logspace.__qualname__ = "logspace"
+
+_S_eye = (("n", "int", None, ""), ("m", "int?", None, "o"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
+
+
+def _eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False, memory_format=None):
+    """Ones on the diagonal, zeros elsewhere.
+
+    - `n`: rows.
+    - `m`: columns; default: `n`.
+    - `dtype`: of the result; default: the default dtype.
+    - `device`: of the result; default: the default device.
+    - `requires_grad`: whether autograd records operations on it; default false.
+    - returns: [n, m].
+    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    """
+    try:
+        h = _fast.flam_eye(n, _NULL if m is None else (m,), 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
+    except _RETRY:
+        h = _slow(_fast.flam_eye, "eye", _S_eye, (n, m, dtype, device, requires_grad))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t.pin_memory() if pin_memory else t
+
+
+_eye.__name__ = _eye.__qualname__ = "eye"
+
+_S_tril = (("input", "tensor", None, ""), ("diagonal", "int", None, "o"),)
+
+
+def _tril(input, diagonal=0, *, out=None):
+    """The lower triangle of matrices; zeros above.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_tril_out(input._h, diagonal, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_tril_out, "tril_out", _S_tril, (input, diagonal), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_tril(input._h, diagonal)
+    except _RETRY:
+        h = _slow(_fast.flam_tril, "tril", _S_tril, (input, diagonal))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_tril.__name__ = _tril.__qualname__ = "tril"
+
+_S_tril_ = (("input", "tensor", None, ""), ("diagonal", "int", None, "o"),)
+
+
+def _tril_(input, diagonal=0):
+    """In-place form of `flam_tril`: the lower triangle of matrices; zeros above.
+
+    The lower triangle of matrices; zeros above.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    try:
+        h = _fast.flam_tril_(input._h, diagonal)
+    except _RETRY:
+        h = _slow(_fast.flam_tril_, "tril_", _S_tril_, (input, diagonal))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_tril_.__name__ = _tril_.__qualname__ = "tril_"
+
+_S_triu = (("input", "tensor", None, ""), ("diagonal", "int", None, "o"),)
+
+
+def _triu(input, diagonal=0, *, out=None):
+    """The upper triangle of matrices; zeros below.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_triu_out(input._h, diagonal, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_triu_out, "triu_out", _S_triu, (input, diagonal), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_triu(input._h, diagonal)
+    except _RETRY:
+        h = _slow(_fast.flam_triu, "triu", _S_triu, (input, diagonal))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_triu.__name__ = _triu.__qualname__ = "triu"
+
+_S_triu_ = (("input", "tensor", None, ""), ("diagonal", "int", None, "o"),)
+
+
+def _triu_(input, diagonal=0):
+    """In-place form of `flam_triu`: the upper triangle of matrices; zeros below.
+
+    The upper triangle of matrices; zeros below.
+
+    - `input`: [..., n, m], any dtype.
+    - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    """
+    try:
+        h = _fast.flam_triu_(input._h, diagonal)
+    except _RETRY:
+        h = _slow(_fast.flam_triu_, "triu_", _S_triu_, (input, diagonal))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_triu_.__name__ = _triu_.__qualname__ = "triu_"
+
 _S_get_num_threads = ()
 
 
@@ -3008,6 +3348,44 @@ def _set_num_threads(num_threads):
 
 
 _set_num_threads.__name__ = _set_num_threads.__qualname__ = "set_num_threads"
+
+_S_index_select = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""),)
+
+
+def _index_select(input, dim=_UNSET, index=None, *, axis=_UNSET, out=None):
+    """The slices of a dimension that an index names.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - returns: `input`'s shape with size n along `dim`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more dimensions.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if out is not None:
+        try:
+            h = _fast.flam_index_select_out(input._h, dim, index._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_index_select_out, "index_select_out", _S_index_select, (input, dim, index), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_index_select(input._h, dim, index._h)
+    except _RETRY:
+        h = _slow(_fast.flam_index_select, "index_select", _S_index_select, (input, dim, index))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_index_select.__name__ = _index_select.__qualname__ = "index_select"
 
 _S_index_add = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("source", "tensor", None, ""), ("alpha", "double", None, "ko"),)
 
@@ -3084,6 +3462,1030 @@ def _index_add_(input, dim=_UNSET, index=None, source=None, *, alpha=1, axis=_UN
 
 
 _index_add_.__name__ = _index_add_.__qualname__ = "index_add_"
+
+_S_index_copy = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("source", "tensor", None, ""),)
+
+
+def _index_copy(input, dim=_UNSET, index=None, source=None, *, axis=_UNSET, out=None):
+    """Replaces the slices that an index names.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if source.__class__ in _NUMBERS:
+        source = _scalar(source)
+    if out is not None:
+        try:
+            h = _fast.flam_index_copy_out(input._h, dim, index._h, source._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_index_copy_out, "index_copy_out", _S_index_copy, (input, dim, index, source), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_index_copy(input._h, dim, index._h, source._h)
+    except _RETRY:
+        h = _slow(_fast.flam_index_copy, "index_copy", _S_index_copy, (input, dim, index, source))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_index_copy.__name__ = _index_copy.__qualname__ = "index_copy"
+
+_S_index_copy_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("source", "tensor", None, ""),)
+
+
+def _index_copy_(input, dim=_UNSET, index=None, source=None, *, axis=_UNSET):
+    """In-place form of `flam_index_copy`: replaces the slices that an index names.
+
+    Replaces the slices that an index names.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if source.__class__ in _NUMBERS:
+        source = _scalar(source)
+    try:
+        h = _fast.flam_index_copy_(input._h, dim, index._h, source._h)
+    except _RETRY:
+        h = _slow(_fast.flam_index_copy_, "index_copy_", _S_index_copy_, (input, dim, index, source))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_index_copy_.__name__ = _index_copy_.__qualname__ = "index_copy_"
+
+_S_index_fill = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("value", "tensor", None, ""),)
+
+
+def _index_fill(input, dim=_UNSET, index=None, value=None, *, axis=_UNSET):
+    """Sets the slices that an index names to one value.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `value`: a number or 0-d tensor.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if value.__class__ in _NUMBERS:
+        value = _scalar(value)
+    try:
+        h = _fast.flam_index_fill(input._h, dim, index._h, value._h)
+    except _RETRY:
+        h = _slow(_fast.flam_index_fill, "index_fill", _S_index_fill, (input, dim, index, value))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_index_fill.__name__ = _index_fill.__qualname__ = "index_fill"
+
+_S_index_fill_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("value", "tensor", None, ""),)
+
+
+def _index_fill_(input, dim=_UNSET, index=None, value=None, *, axis=_UNSET):
+    """In-place form of `flam_index_fill`: sets the slices that an index names to one value.
+
+    Sets the slices that an index names to one value.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension that `index` counts.
+    - `index`: [n] or 0-d, int64 or int32.
+    - `value`: a number or 0-d tensor.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if value.__class__ in _NUMBERS:
+        value = _scalar(value)
+    try:
+        h = _fast.flam_index_fill_(input._h, dim, index._h, value._h)
+    except _RETRY:
+        h = _slow(_fast.flam_index_fill_, "index_fill_", _S_index_fill_, (input, dim, index, value))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_index_fill_.__name__ = _index_fill_.__qualname__ = "index_fill_"
+
+_S_gather = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""),)
+
+
+def _gather(input, dim=_UNSET, index=None, *, axis=_UNSET, out=None):
+    """Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - returns: `index`'s shape, `input`'s dtype.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if out is not None:
+        try:
+            h = _fast.flam_gather_out(input._h, dim, index._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_gather_out, "gather_out", _S_gather, (input, dim, index), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_gather(input._h, dim, index._h)
+    except _RETRY:
+        h = _slow(_fast.flam_gather, "gather", _S_gather, (input, dim, index))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_gather.__name__ = _gather.__qualname__ = "gather"
+
+_S_scatter = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("src", "tensor", None, ""),)
+
+
+def _scatter(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET, out=None):
+    """Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
+    - returns: shape and dtype of `input`. Where an index occurs twice, one of the values stays.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    if out is not None:
+        try:
+            h = _fast.flam_scatter_out(input._h, dim, index._h, src._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_scatter_out, "scatter_out", _S_scatter, (input, dim, index, src), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_scatter(input._h, dim, index._h, src._h)
+    except _RETRY:
+        h = _slow(_fast.flam_scatter, "scatter", _S_scatter, (input, dim, index, src))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_scatter.__name__ = _scatter.__qualname__ = "scatter"
+
+_S_scatter_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("src", "tensor", None, ""),)
+
+
+def _scatter_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
+    """In-place form of `flam_scatter`: elements written along a dimension:
+
+    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    try:
+        h = _fast.flam_scatter_(input._h, dim, index._h, src._h)
+    except _RETRY:
+        h = _slow(_fast.flam_scatter_, "scatter_", _S_scatter_, (input, dim, index, src))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_scatter_.__name__ = _scatter_.__qualname__ = "scatter_"
+
+_S_scatter_add = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("src", "tensor", None, ""),)
+
+
+def _scatter_add(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET, out=None):
+    """Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    if out is not None:
+        try:
+            h = _fast.flam_scatter_add_out(input._h, dim, index._h, src._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_scatter_add_out, "scatter_add_out", _S_scatter_add, (input, dim, index, src), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_scatter_add(input._h, dim, index._h, src._h)
+    except _RETRY:
+        h = _slow(_fast.flam_scatter_add, "scatter_add", _S_scatter_add, (input, dim, index, src))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_scatter_add.__name__ = _scatter_add.__qualname__ = "scatter_add"
+
+_S_scatter_add_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("src", "tensor", None, ""),)
+
+
+def _scatter_add_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
+    """In-place form of `flam_scatter_add`: elements added along a dimension:
+
+    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    try:
+        h = _fast.flam_scatter_add_(input._h, dim, index._h, src._h)
+    except _RETRY:
+        h = _slow(_fast.flam_scatter_add_, "scatter_add_", _S_scatter_add_, (input, dim, index, src))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_scatter_add_.__name__ = _scatter_add_.__qualname__ = "scatter_add_"
+
+_S_masked_select = (("input", "tensor", None, ""), ("mask", "tensor", None, ""),)
+
+
+def _masked_select(input, mask):
+    """The elements where a mask is true, in C order.
+
+    - `input`: any shape that broadcasts with `mask`'s.
+    - `mask`: bool.
+    - returns: 1-d; how long depends on the mask's values.
+    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
+    """
+    if mask.__class__ in _NUMBERS:
+        mask = _scalar(mask)
+    try:
+        h = _blocking.flam_masked_select(input._h, mask._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_masked_select, "masked_select", _S_masked_select, (input, mask))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_masked_select.__name__ = _masked_select.__qualname__ = "masked_select"
+
+_S_masked_scatter = (("input", "tensor", None, ""), ("mask", "tensor", None, ""), ("source", "tensor", None, ""),)
+
+
+def _masked_scatter(input, mask, source):
+    """Writes the elements of a source, in order, where a mask is true.
+
+    - `input`: any tensor.
+    - `mask`: bool; broadcasts to `input`'s shape.
+    - `source`: at least as many elements as there are true ones; `input`'s dtype.
+    - returns: shape and dtype of `input`.
+    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    """
+    if mask.__class__ in _NUMBERS:
+        mask = _scalar(mask)
+    if source.__class__ in _NUMBERS:
+        source = _scalar(source)
+    try:
+        h = _blocking.flam_masked_scatter(input._h, mask._h, source._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_masked_scatter, "masked_scatter", _S_masked_scatter, (input, mask, source))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_masked_scatter.__name__ = _masked_scatter.__qualname__ = "masked_scatter"
+
+_S_masked_scatter_ = (("input", "tensor", None, ""), ("mask", "tensor", None, ""), ("source", "tensor", None, ""),)
+
+
+def _masked_scatter_(input, mask, source):
+    """In-place form of `flam_masked_scatter`: writes the elements of a source, in order, where a mask is true.
+
+    Writes the elements of a source, in order, where a mask is true.
+
+    - `input`: any tensor.
+    - `mask`: bool; broadcasts to `input`'s shape.
+    - `source`: at least as many elements as there are true ones; `input`'s dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    """
+    if mask.__class__ in _NUMBERS:
+        mask = _scalar(mask)
+    if source.__class__ in _NUMBERS:
+        source = _scalar(source)
+    try:
+        h = _blocking.flam_masked_scatter_(input._h, mask._h, source._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_masked_scatter_, "masked_scatter_", _S_masked_scatter_, (input, mask, source))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_masked_scatter_.__name__ = _masked_scatter_.__qualname__ = "masked_scatter_"
+
+_S_nonzero = (("input", "tensor", None, ""),)
+
+
+def _nonzero(input):
+    """Where the elements are not zero.
+
+    - `input`: any dtype.
+    - returns: [n, dimensions of `input`], int64, in C order.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _blocking.flam_nonzero(input._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_nonzero, "nonzero", _S_nonzero, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nonzero.__name__ = _nonzero.__qualname__ = "nonzero"
+
+_S_nonzero_tuple = (("condition", "tensor", None, ""),)
+
+
+def _nonzero_tuple(condition):
+    """Where the elements are not zero, one tensor per dimension.
+
+    - `condition`: any dtype.
+    - returns: as many [n] int64 tensors as `condition` has dimensions; one for a 0-d tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _blocking.flam_nonzero_tuple(condition._h)
+    except _RETRY:
+        h = _slow(_blocking.flam_nonzero_tuple, "nonzero_tuple", _S_nonzero_tuple, (condition,))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_nonzero_tuple.__name__ = _nonzero_tuple.__qualname__ = "nonzero_tuple"
+
+_S_take = (("input", "tensor", None, ""), ("index", "tensor", None, ""),)
+
+
+def _take(input, index):
+    """Elements of the flattened tensor.
+
+    - `input`: any tensor.
+    - `index`: any shape; int64 or int32, counts `input`'s elements in C order.
+    - returns: `index`'s shape, `input`'s dtype.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
+    """
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    try:
+        h = _fast.flam_take(input._h, index._h)
+    except _RETRY:
+        h = _slow(_fast.flam_take, "take", _S_take, (input, index))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_take.__name__ = _take.__qualname__ = "take"
+
+_S_take_along_dim = (("input", "tensor", None, ""), ("indices", "tensor", None, ""), ("dim", "int?", None, "o"),)
+
+
+def _take_along_dim(input, indices, dim=None, *, axis=_UNSET):
+    """Elements picked along a dimension; shapes broadcast but for that dimension.
+
+    - `input`: any tensor.
+    - `indices`: int64; as many dimensions as `input`.
+    - `dim`: the dimension that `indices` count; default: the flattened tensor.
+    - returns: `indices`' shape, broadcast.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    """
+    if indices.__class__ in _NUMBERS:
+        indices = _scalar(indices)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_take_along_dim(input._h, indices._h, _NULL if dim is None else (dim,))
+    except _RETRY:
+        h = _slow(_fast.flam_take_along_dim, "take_along_dim", _S_take_along_dim, (input, indices, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_take_along_dim.__name__ = _take_along_dim.__qualname__ = "take_along_dim"
+
+_S_embedding = (("input", "tensor", None, ""), ("weight", "tensor", None, ""), ("padding_idx", "int?", None, "o"),)
+
+
+def _embedding(input, weight, padding_idx=None):
+    """Rows of a table, one per index.
+
+    - `input`: indices, any shape; int64 or int32, not negative.
+    - `weight`: [n, d], the table.
+    - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
+    - returns: `input`'s shape and a last dimension of d.
+    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not 2-d; `FLAM_ERROR_DTYPE` where `input` is not integral.
+    """
+    if weight.__class__ in _NUMBERS:
+        weight = _scalar(weight)
+    try:
+        h = _fast.flam_embedding(input._h, weight._h, _NULL if padding_idx is None else (padding_idx,))
+    except _RETRY:
+        h = _slow(_fast.flam_embedding, "embedding", _S_embedding, (input, weight, padding_idx))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_embedding.__name__ = _embedding.__qualname__ = "embedding"
+
+_S_one_hot = (("input", "tensor", None, ""), ("num_classes", "int", None, "o"),)
+
+
+def _one_hot(input, num_classes=-1):
+    """A 1 at the place of each class, 0 elsewhere.
+
+    - `input`: class numbers, any shape; int64.
+    - `num_classes`: size of the new last dimension; default: one more than the greatest class.
+    - returns: int64, `input`'s shape and a last dimension of `num_classes`.
+    - errors: `FLAM_ERROR_DTYPE` where `input` is not int64; `FLAM_ERROR_INVALID_ARGUMENT` for a negative class or one that is not below `num_classes`.
+    """
+    try:
+        h = _blocking.flam_one_hot(input._h, num_classes)
+    except _RETRY:
+        h = _slow(_blocking.flam_one_hot, "one_hot", _S_one_hot, (input, num_classes))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_one_hot.__name__ = _one_hot.__qualname__ = "one_hot"
+
+_S_cat = (("tensors", "tensors", None, ""), ("dim", "int", None, "o"),)
+
+
+def _cat(tensors, dim=0, *, axis=_UNSET, out=None):
+    """Tensors one after another along a dimension they have.
+
+    - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
+    - `dim`: the dimension; default 0.
+    - returns: the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _fast.flam_cat_out([_t._h for _t in tensors], _len(tensors), dim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_cat_out, "cat_out", _S_cat, (tensors, dim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_cat([_t._h for _t in tensors], _len(tensors), dim)
+    except _RETRY:
+        h = _slow(_fast.flam_cat, "cat", _S_cat, (tensors, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cat.__name__ = _cat.__qualname__ = "cat"
+
+_S_stack = (("tensors", "tensors", None, ""), ("dim", "int", None, "o"),)
+
+
+def _stack(tensors, dim=0, *, axis=_UNSET, out=None):
+    """Tensors side by side along a new dimension.
+
+    - `tensors`: at least one; equal shapes.
+    - `dim`: where the new dimension stands in the result; default 0.
+    - returns: the promoted dtype.
+    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _fast.flam_stack_out([_t._h for _t in tensors], _len(tensors), dim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_stack_out, "stack_out", _S_stack, (tensors, dim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_stack([_t._h for _t in tensors], _len(tensors), dim)
+    except _RETRY:
+        h = _slow(_fast.flam_stack, "stack", _S_stack, (tensors, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_stack.__name__ = _stack.__qualname__ = "stack"
+
+_S_hstack = (("tensors", "tensors", None, ""),)
+
+
+def _hstack(tensors):
+    """Tensors joined column by column: along dimension 1, or 0 for vectors.
+
+    - `tensors`: at least one; equal shapes but for that dimension.
+    - returns: the promoted dtype.
+    - errors: as `flam_cat`.
+    """
+    try:
+        h = _fast.flam_hstack([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_fast.flam_hstack, "hstack", _S_hstack, (tensors,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hstack.__name__ = _hstack.__qualname__ = "hstack"
+
+_S_vstack = (("tensors", "tensors", None, ""),)
+
+
+def _vstack(tensors):
+    """Tensors joined row by row: along dimension 0, vectors as rows.
+
+    - `tensors`: at least one; equal shapes but for that dimension.
+    - returns: the promoted dtype.
+    - errors: as `flam_cat`.
+    """
+    try:
+        h = _fast.flam_vstack([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_fast.flam_vstack, "vstack", _S_vstack, (tensors,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_vstack.__name__ = _vstack.__qualname__ = "vstack"
+
+_S_dstack = (("tensors", "tensors", None, ""),)
+
+
+def _dstack(tensors):
+    """Tensors joined in depth: along dimension 2.
+
+    - `tensors`: at least one; equal shapes but for that dimension.
+    - returns: the promoted dtype.
+    - errors: as `flam_cat`.
+    """
+    try:
+        h = _fast.flam_dstack([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_fast.flam_dstack, "dstack", _S_dstack, (tensors,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_dstack.__name__ = _dstack.__qualname__ = "dstack"
+
+_S_broadcast_tensors = (("tensors", "tensors", None, "v"),)
+
+
+def _broadcast_tensors(*tensors):
+    """Views of all tensors in their broadcast shape.
+
+    - `tensors`: shapes that broadcast with each other.
+    - returns: one view per tensor.
+    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast.
+    """
+    if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
+        tensors = tensors[0]
+    try:
+        h = _fast.flam_broadcast_tensors([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_fast.flam_broadcast_tensors, "broadcast_tensors", _S_broadcast_tensors, (tensors,))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_broadcast_tensors.__name__ = _broadcast_tensors.__qualname__ = "broadcast_tensors"
+
+_S_meshgrid = (("tensors", "tensors", None, "v"), ("indexing", "enum", _E_flam_meshgrid_indexing, "ko"),)
+
+
+def _meshgrid(*tensors, indexing='ij'):
+    """Coordinate grids of vectors.
+
+    - `tensors`: 1-d or 0-d, of one dtype.
+    - `indexing`: `FLAM_MESHGRID_XY` swaps the first two dimensions; default `FLAM_MESHGRID_IJ`.
+    - returns: one view per vector, in the shape of all sizes.
+    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ.
+    """
+    if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
+        tensors = tensors[0]
+    try:
+        h = _fast.flam_meshgrid([_t._h for _t in tensors], _len(tensors), _E_flam_meshgrid_indexing[indexing])
+    except _RETRY:
+        h = _slow(_fast.flam_meshgrid, "meshgrid", _S_meshgrid, (tensors, indexing))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_meshgrid.__name__ = _meshgrid.__qualname__ = "meshgrid"
+
+_S_split = (("tensor", "tensor", None, ""), ("split_size", "int", None, ""), ("dim", "int", None, "o"),)
+
+
+def _split(tensor, split_size, dim=0, *, axis=_UNSET):
+    """Parts of equal size; the last may be smaller.
+
+    - `tensor`: at least 1-d.
+    - `split_size`: size of a part along `dim`.
+    - `dim`: the dimension to split; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not empty.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_split(tensor._h, split_size, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_split, "split", _S_split, (tensor, split_size, dim))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_split.__name__ = _split.__qualname__ = "split"
+
+_S_split_with_sizes = (("tensor", "tensor", None, ""), ("split_sizes", "ints", None, ""), ("dim", "int", None, "o"),)
+
+
+def _split_with_sizes(tensor, split_sizes, dim=0, *, axis=_UNSET):
+    """Parts of given sizes.
+
+    - `tensor`: at least 1-d.
+    - `split_sizes`: sizes along `dim`; they add up to the dimension's.
+    - `dim`: the dimension to split; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up.
+    """
+    if split_sizes.__class__ is _int:
+        split_sizes = (split_sizes,)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_split_with_sizes(tensor._h, split_sizes, _len(split_sizes), dim)
+    except _RETRY:
+        h = _slow(_fast.flam_split_with_sizes, "split_with_sizes", _S_split_with_sizes, (tensor, split_sizes, dim))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_split_with_sizes.__name__ = _split_with_sizes.__qualname__ = "split_with_sizes"
+
+_S_chunk = (("input", "tensor", None, ""), ("chunks", "int", None, ""), ("dim", "int", None, "o"),)
+
+
+def _chunk(input, chunks, dim=0, *, axis=_UNSET):
+    """A number of parts of equal size; the last may be smaller, and there may be fewer.
+
+    - `input`: at least 1-d.
+    - `chunks`: how many parts.
+    - `dim`: the dimension to split; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_chunk(input._h, chunks, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_chunk, "chunk", _S_chunk, (input, chunks, dim))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_chunk.__name__ = _chunk.__qualname__ = "chunk"
+
+_S_unbind = (("input", "tensor", None, ""), ("dim", "int", None, "o"),)
+
+
+def _unbind(input, dim=0, *, axis=_UNSET):
+    """One view per index of a dimension.
+
+    - `input`: at least 1-d.
+    - `dim`: the dimension that disappears; default 0.
+    - returns: views.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_unbind(input._h, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_unbind, "unbind", _S_unbind, (input, dim))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_unbind.__name__ = _unbind.__qualname__ = "unbind"
+
+_S_flip = (("input", "tensor", None, ""), ("dims", "ints", None, "v"),)
+
+
+def _flip(input, *dims, **_named):
+    """The elements in reverse order along dimensions.
+
+    - `input`: any tensor.
+    - `dims`: the dimensions to reverse.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    """
+    dims = _variadic(dims, _named, "dims", "flip")
+    try:
+        h = _fast.flam_flip(input._h, dims, _len(dims))
+    except _RETRY:
+        h = _slow(_fast.flam_flip, "flip", _S_flip, (input, dims))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_flip.__name__ = _flip.__qualname__ = "flip"
+
+_S_fliplr = (("input", "tensor", None, ""),)
+
+
+def _fliplr(input):
+    """The columns in reverse order.
+
+    - `input`: at least 2-d.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for fewer dimensions.
+    """
+    try:
+        h = _fast.flam_fliplr(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_fliplr, "fliplr", _S_fliplr, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_fliplr.__name__ = _fliplr.__qualname__ = "fliplr"
+
+_S_flipud = (("input", "tensor", None, ""),)
+
+
+def _flipud(input):
+    """The rows in reverse order.
+
+    - `input`: at least 1-d.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for a 0-d tensor.
+    """
+    try:
+        h = _fast.flam_flipud(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_flipud, "flipud", _S_flipud, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_flipud.__name__ = _flipud.__qualname__ = "flipud"
+
+_S_roll = (("input", "tensor", None, ""), ("shifts", "ints", None, ""), ("dims", "ints?", None, "o"),)
+
+
+def _roll(input, shifts, dims=None):
+    """The elements moved along dimensions; what leaves at the end comes in at the start.
+
+    - `input`: any tensor.
+    - `shifts`: by how many places, one per dimension.
+    - `dims`: the dimensions; default: the flattened tensor, by one shift.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_INDEX` for a dimension; `FLAM_ERROR_INVALID_ARGUMENT` where the lists differ in length.
+    """
+    if shifts.__class__ is _int:
+        shifts = (shifts,)
+    if dims.__class__ is _int:
+        dims = (dims,)
+    try:
+        h = _fast.flam_roll(input._h, shifts, _len(shifts), _NULL if dims is None else dims, 0 if dims is None else _len(dims))
+    except _RETRY:
+        h = _slow(_fast.flam_roll, "roll", _S_roll, (input, shifts, dims))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_roll.__name__ = _roll.__qualname__ = "roll"
+
+_S_repeat = (("input", "tensor", None, ""), ("repeats", "ints", None, "v"),)
+
+
+def _repeat(input, *repeats, **_named):
+    """The tensor repeated along its dimensions.
+
+    - `input`: any tensor.
+    - `repeats`: how often, per dimension of the result; not fewer than `input` has.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for too few or negative numbers.
+    """
+    repeats = _variadic(repeats, _named, "repeats", "repeat")
+    try:
+        h = _fast.flam_repeat(input._h, repeats, _len(repeats))
+    except _RETRY:
+        h = _slow(_fast.flam_repeat, "repeat", _S_repeat, (input, repeats))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_repeat.__name__ = _repeat.__qualname__ = "repeat"
+
+_S_tile = (("input", "tensor", None, ""), ("dims", "ints", None, "v"),)
+
+
+def _tile(input, *dims, **_named):
+    """The tensor repeated along its dimensions; missing numbers are 1.
+
+    - `input`: any tensor.
+    - `dims`: how often, per dimension, the last ones named.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    """
+    dims = _variadic(dims, _named, "dims", "tile")
+    try:
+        h = _fast.flam_tile(input._h, dims, _len(dims))
+    except _RETRY:
+        h = _slow(_fast.flam_tile, "tile", _S_tile, (input, dims))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_tile.__name__ = _tile.__qualname__ = "tile"
+
+_S_repeat_interleave = (("input", "tensor", None, ""), ("repeats", "int", None, ""), ("dim", "int?", None, "o"),)
+
+
+def _repeat_interleave(input, repeats, dim=None, *, axis=_UNSET):
+    """Every element (or slice) repeated, copies next to each other.
+
+    - `input`: any tensor.
+    - `repeats`: how often each is repeated.
+    - `dim`: the dimension whose slices are repeated; default: elements of the flattened tensor.
+    - returns: a copy.
+    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative number.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_repeat_interleave(input._h, repeats, _NULL if dim is None else (dim,))
+    except _RETRY:
+        h = _slow(_fast.flam_repeat_interleave, "repeat_interleave", _S_repeat_interleave, (input, repeats, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_repeat_interleave.__name__ = _repeat_interleave.__qualname__ = "repeat_interleave"
 
 _S_mse_loss = (("input", "tensor", None, ""), ("target", "tensor", None, ""), ("reduction", "enum", _E_flam_reduction, "o"),)
 
@@ -7531,6 +8933,410 @@ def _detach(input):
 
 _detach.__name__ = _detach.__qualname__ = "detach"
 
+_S_unflatten = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("sizes", "ints", None, ""),)
+
+
+def _unflatten(input, dim=_UNSET, sizes=None, *, axis=_UNSET):
+    """Splits one dimension into several.
+
+    - `input`: any tensor.
+    - `dim`: the dimension to split.
+    - `sizes`: what it becomes; one entry may be -1 and is inferred.
+    - returns: a view.
+    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the dimension's size.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if sizes.__class__ is _int:
+        sizes = (sizes,)
+    try:
+        h = _fast.flam_unflatten(input._h, dim, sizes, _len(sizes))
+    except _RETRY:
+        h = _slow(_fast.flam_unflatten, "unflatten", _S_unflatten, (input, dim, sizes))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_unflatten.__name__ = _unflatten.__qualname__ = "unflatten"
+
+_S_unfold_dim = (("input", "tensor", None, ""), ("dimension", "int", None, ""), ("size", "int", None, ""), ("step", "int", None, ""),)
+
+
+def _unfold_dim(input, dimension, size, step):
+    """All windows of a dimension; they stand in a new last dimension.
+
+    - `input`: any tensor.
+    - `dimension`: the dimension that windows slide along.
+    - `size`: elements of a window.
+    - `step`: distance of neighbouring windows, at least 1.
+    - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of `size`.
+    - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond the dimension.
+    """
+    try:
+        h = _fast.flam_unfold_dim(input._h, dimension, size, step)
+    except _RETRY:
+        h = _slow(_fast.flam_unfold_dim, "unfold_dim", _S_unfold_dim, (input, dimension, size, step))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_unfold_dim.__name__ = _unfold_dim.__qualname__ = "unfold_dim"
+
+_S_diagonal = (("input", "tensor", None, ""), ("offset", "int", None, "o"), ("dim1", "int", None, "o"), ("dim2", "int", None, "o"),)
+
+
+def _diagonal(input, offset=0, dim1=0, dim2=1):
+    """A diagonal of two dimensions; it stands in a new last dimension.
+
+    - `input`: at least 2-d.
+    - `offset`: which diagonal: above the main one where positive; default 0.
+    - `dim1`: rows; default 0.
+    - `dim2`: columns; default 1.
+    - returns: a view without `dim1` and `dim2`, and with the diagonal last.
+    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where they are equal.
+    """
+    try:
+        h = _fast.flam_diagonal(input._h, offset, dim1, dim2)
+    except _RETRY:
+        h = _slow(_fast.flam_diagonal, "diagonal", _S_diagonal, (input, offset, dim1, dim2))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_diagonal.__name__ = _diagonal.__qualname__ = "diagonal"
+
+_S_movedim = (("input", "tensor", None, ""), ("source", "ints", None, ""), ("destination", "ints", None, ""),)
+
+
+def _movedim(input, source, destination):
+    """A view with dimensions moved; the others keep their order.
+
+    - `input`: any tensor.
+    - `source`: the dimensions to move.
+    - `destination`: where they go, one for one.
+    - returns: a view.
+    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists differ in length or repeat a dimension.
+    """
+    if source.__class__ is _int:
+        source = (source,)
+    if destination.__class__ is _int:
+        destination = (destination,)
+    try:
+        h = _fast.flam_movedim(input._h, source, _len(source), destination, _len(destination))
+    except _RETRY:
+        h = _slow(_fast.flam_movedim, "movedim", _S_movedim, (input, source, destination))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_movedim.__name__ = _movedim.__qualname__ = "movedim"
+
+_S_view_as = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _view_as(input, other):
+    """A view in the shape of another tensor.
+
+    - `input`: any tensor whose strides allow the shape without a copy.
+    - `other`: any tensor of as many elements.
+    - returns: a view of `input`.
+    - errors: as `flam_view`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_view_as(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_view_as, "view_as", _S_view_as, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_view_as.__name__ = _view_as.__qualname__ = "view_as"
+
+_S_reshape_as = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _reshape_as(input, other):
+    """The same elements in the shape of another tensor.
+
+    - `input`: any tensor.
+    - `other`: any tensor of as many elements.
+    - returns: a view where possible, else a copy.
+    - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_reshape_as(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_reshape_as, "reshape_as", _S_reshape_as, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_reshape_as.__name__ = _reshape_as.__qualname__ = "reshape_as"
+
+_S_expand_as = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _expand_as(input, other):
+    """A view that repeats dimensions of size 1 up to another tensor's shape.
+
+    - `input`: any tensor.
+    - `other`: any tensor.
+    - returns: a view in `other`'s shape.
+    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_expand_as(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_expand_as, "expand_as", _S_expand_as, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_expand_as.__name__ = _expand_as.__qualname__ = "expand_as"
+
+_S_broadcast_to = (("input", "tensor", None, ""), ("size", "ints", None, ""),)
+
+
+def _broadcast_to(input, size):
+    """A view that repeats dimensions of size 1 up to a shape.
+
+    - `input`: any tensor.
+    - `size`: the shape.
+    - returns: a view of shape `size`.
+    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    """
+    if size.__class__ is _int:
+        size = (size,)
+    try:
+        h = _fast.flam_broadcast_to(input._h, size, _len(size))
+    except _RETRY:
+        h = _slow(_fast.flam_broadcast_to, "broadcast_to", _S_broadcast_to, (input, size))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_broadcast_to.__name__ = _broadcast_to.__qualname__ = "broadcast_to"
+
+_S_ravel = (("input", "tensor", None, ""),)
+
+
+def _ravel(input):
+    """All elements in one dimension.
+
+    - `input`: any tensor.
+    - returns: [n], a view where possible, else a copy.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_ravel(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ravel, "ravel", _S_ravel, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ravel.__name__ = _ravel.__qualname__ = "ravel"
+
+_S_atleast_1d = (("input", "tensor", None, ""),)
+
+
+def _atleast_1d(input):
+    """The tensor with at least one dimension.
+
+    - `input`: any tensor.
+    - returns: `input`, or a view of shape [1].
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_atleast_1d(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atleast_1d, "atleast_1d", _S_atleast_1d, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_atleast_1d.__name__ = _atleast_1d.__qualname__ = "atleast_1d"
+
+_S_atleast_2d = (("input", "tensor", None, ""),)
+
+
+def _atleast_2d(input):
+    """The tensor with at least two dimensions.
+
+    - `input`: any tensor.
+    - returns: `input`, or a view of shape [1, 1] or [1, n].
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_atleast_2d(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atleast_2d, "atleast_2d", _S_atleast_2d, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_atleast_2d.__name__ = _atleast_2d.__qualname__ = "atleast_2d"
+
+_S_atleast_3d = (("input", "tensor", None, ""),)
+
+
+def _atleast_3d(input):
+    """The tensor with at least three dimensions.
+
+    - `input`: any tensor.
+    - returns: `input`, or a view of shape [1, 1, 1], [1, n, 1] or [n, m, 1].
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_atleast_3d(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_atleast_3d, "atleast_3d", _S_atleast_3d, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_atleast_3d.__name__ = _atleast_3d.__qualname__ = "atleast_3d"
+
+_S_squeeze_ = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"),)
+
+
+def _squeeze_(input, dim=None, *, axis=_UNSET):
+    """Drops dimensions of size 1 in place.
+
+    - `input`: the tensor to change.
+    - `dim`: which dimensions to drop where their size is 1; default: all.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    try:
+        h = _fast.flam_squeeze_(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim))
+    except _RETRY:
+        h = _slow(_fast.flam_squeeze_, "squeeze_", _S_squeeze_, (input, dim))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_squeeze_.__name__ = _squeeze_.__qualname__ = "squeeze_"
+
+_S_unsqueeze_ = (("input", "tensor", None, ""), ("dim", "int", None, ""),)
+
+
+def _unsqueeze_(input, dim=_UNSET, *, axis=_UNSET):
+    """Adds a dimension of size 1 in place.
+
+    - `input`: the tensor to change.
+    - `dim`: where the new dimension stands; negative from the end of the result.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_unsqueeze_(input._h, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_unsqueeze_, "unsqueeze_", _S_unsqueeze_, (input, dim))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_unsqueeze_.__name__ = _unsqueeze_.__qualname__ = "unsqueeze_"
+
+_S_transpose_ = (("input", "tensor", None, ""), ("dim0", "int", None, ""), ("dim1", "int", None, ""),)
+
+
+def _transpose_(input, dim0, dim1):
+    """Exchanges two dimensions in place.
+
+    - `input`: the tensor to change.
+    - `dim0`: the first dimension.
+    - `dim1`: the second dimension.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    try:
+        h = _fast.flam_transpose_(input._h, dim0, dim1)
+    except _RETRY:
+        h = _slow(_fast.flam_transpose_, "transpose_", _S_transpose_, (input, dim0, dim1))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_transpose_.__name__ = _transpose_.__qualname__ = "transpose_"
+
+_S_t_ = (("input", "tensor", None, ""),)
+
+
+def _t_(input):
+    """Transposes a matrix in place.
+
+    - `input`: at most 2-d.
+    - returns: `input`.
+    - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    """
+    try:
+        h = _fast.flam_t_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_t_, "t_", _S_t_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_t_.__name__ = _t_.__qualname__ = "t_"
+
 _S_where = (("condition", "tensor", None, ""), ("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
@@ -8095,6 +9901,7 @@ TORCH = {
     "arctanh_": _atanh_,
     "argmax": _argmax,
     "argmin": _argmin,
+    "argwhere": _nonzero,
     "as_strided": _as_strided,
     "asin": _asin,
     "asin_": _asin_,
@@ -8106,6 +9913,9 @@ TORCH = {
     "atan_": _atan_,
     "atanh": _atanh,
     "atanh_": _atanh_,
+    "atleast_1d": _atleast_1d,
+    "atleast_2d": _atleast_2d,
+    "atleast_3d": _atleast_3d,
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
     "bernoulli": _bernoulli,
@@ -8122,10 +9932,14 @@ TORCH = {
     "bitwise_xor": _bitwise_xor,
     "bitwise_xor_": _bitwise_xor_,
     "bmm": _bmm,
+    "broadcast_tensors": _broadcast_tensors,
+    "broadcast_to": _broadcast_to,
+    "cat": _cat,
     "ceil": _ceil,
     "ceil_": _ceil_,
     "celu": _celu,
     "celu_": _celu_,
+    "chunk": _chunk,
     "clamp": _clamp,
     "clamp_": _clamp_,
     "clamp_max": _clamp_max,
@@ -8135,6 +9949,8 @@ TORCH = {
     "clip": _clamp,
     "clip_": _clamp_,
     "clone": _clone,
+    "concat": _cat,
+    "concatenate": _cat,
     "conv1d": _conv1d,
     "conv2d": _conv2d,
     "conv_transpose2d": _conv_transpose2d,
@@ -8148,6 +9964,7 @@ TORCH = {
     "cumsum": _cumsum,
     "cumsum_": _cumsum_,
     "detach": _detach,
+    "diagonal": _diagonal,
     "div": _div,
     "div_": _div_,
     "divide": _div,
@@ -8155,7 +9972,10 @@ TORCH = {
     "dot": _dot,
     "dropout": _dropout,
     "dropout_": _dropout_,
+    "dstack": _dstack,
     "empty": _empty,
+    "empty_like": _empty_like,
+    "empty_strided": _empty_strided,
     "eq": _eq,
     "eq_": _eq_,
     "equal": _equal,
@@ -8169,9 +9989,13 @@ TORCH = {
     "exp_": _exp_,
     "expm1": _expm1,
     "expm1_": _expm1_,
+    "eye": _eye,
     "fix": _trunc,
     "fix_": _trunc_,
     "flatten": _flatten,
+    "flip": _flip,
+    "fliplr": _fliplr,
+    "flipud": _flipud,
     "floor": _floor,
     "floor_": _floor_,
     "floor_divide": _floor_divide,
@@ -8183,6 +10007,8 @@ TORCH = {
     "frac": _frac,
     "frac_": _frac_,
     "full": _full,
+    "full_like": _full_like,
+    "gather": _gather,
     "ge": _ge,
     "ge_": _ge_,
     "get_num_threads": _get_num_threads,
@@ -8192,8 +10018,14 @@ TORCH = {
     "greater_equal_": _ge_,
     "gt": _gt,
     "gt_": _gt_,
+    "hstack": _hstack,
     "index_add": _index_add,
     "index_add_": _index_add_,
+    "index_copy": _index_copy,
+    "index_copy_": _index_copy_,
+    "index_fill": _index_fill,
+    "index_fill_": _index_fill_,
+    "index_select": _index_select,
     "isclose": _isclose,
     "isfinite": _isfinite,
     "isinf": _isinf,
@@ -8206,6 +10038,7 @@ TORCH = {
     "less_": _lt_,
     "less_equal": _le,
     "less_equal_": _le_,
+    "linspace": _linspace,
     "log": _log,
     "log10": _log10,
     "log10_": _log10_,
@@ -8223,18 +10056,25 @@ TORCH = {
     "logical_or_": _logical_or_,
     "logical_xor": _logical_xor,
     "logical_xor_": _logical_xor_,
+    "logspace": _logspace,
     "logsumexp": _logsumexp,
     "lt": _lt,
     "lt_": _lt_,
     "masked_fill": _masked_fill,
     "masked_fill_": _masked_fill_,
+    "masked_scatter": _masked_scatter,
+    "masked_scatter_": _masked_scatter_,
+    "masked_select": _masked_select,
     "matmul": _matmul,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
     "maximum": _maximum,
     "mean": _mean,
+    "meshgrid": _meshgrid,
     "min": _overloaded("min", (_minimum, _S_minimum), (_min, _S_min), (_min_dim, _S_min_dim)),
     "minimum": _minimum,
     "mm": _mm,
+    "moveaxis": _movedim,
+    "movedim": _movedim,
     "mul": _mul,
     "mul_": _mul_,
     "multinomial": _multinomial,
@@ -8249,10 +10089,12 @@ TORCH = {
     "neg_": _neg_,
     "negative": _neg,
     "negative_": _neg_,
+    "nonzero": _nonzero,
     "norm": _norm,
     "not_equal": _ne,
     "not_equal_": _ne_,
     "ones": _ones,
+    "ones_like": _ones_like,
     "outer": _outer,
     "permute": _permute,
     "positive": _positive,
@@ -8264,18 +10106,26 @@ TORCH = {
     "randn": _randn,
     "randn_like": _randn_like,
     "randperm": _randperm,
+    "ravel": _ravel,
     "reciprocal": _reciprocal,
     "reciprocal_": _reciprocal_,
     "relu": _relu,
     "relu_": _relu_,
     "remainder": _remainder,
     "remainder_": _remainder_,
+    "repeat_interleave": _repeat_interleave,
     "reshape": _reshape,
+    "roll": _roll,
     "round": _round,
     "round_": _round_,
+    "row_stack": _vstack,
     "rsqrt": _rsqrt,
     "rsqrt_": _rsqrt_,
     "rsub": _rsub,
+    "scatter": _scatter,
+    "scatter_": _scatter_,
+    "scatter_add": _scatter_add,
+    "scatter_add_": _scatter_add_,
     "select": _select,
     "selu": _selu,
     "selu_": _selu_,
@@ -8291,32 +10141,47 @@ TORCH = {
     "sinh": _sinh,
     "sinh_": _sinh_,
     "softmax": _softmax,
+    "split": _overloaded("split", (_split, _S_split), (_split_with_sizes, _S_split_with_sizes)),
+    "split_with_sizes": _split_with_sizes,
     "sqrt": _sqrt,
     "sqrt_": _sqrt_,
     "square": _square,
     "square_": _square_,
     "squeeze": _squeeze,
+    "stack": _stack,
     "std": _overloaded("std", (_std, _S_std), (_std_unbiased, _S_std_unbiased)),
     "sub": _sub,
     "sub_": _sub_,
     "sum": _sum,
     "swapaxes": _transpose,
+    "swapdims": _transpose,
     "t": _t,
+    "take": _take,
+    "take_along_dim": _take_along_dim,
     "tan": _tan,
     "tan_": _tan_,
     "tanh": _tanh,
     "tanh_": _tanh_,
     "threshold": _threshold,
     "threshold_": _threshold_,
+    "tile": _tile,
     "transpose": _transpose,
+    "tril": _tril,
+    "tril_": _tril_,
+    "triu": _triu,
+    "triu_": _triu_,
     "true_divide": _div,
     "true_divide_": _div_,
     "trunc": _trunc,
     "trunc_": _trunc_,
+    "unbind": _unbind,
+    "unflatten": _unflatten,
     "unsqueeze": _unsqueeze,
     "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
-    "where": _where,
+    "vstack": _vstack,
+    "where": _overloaded("where", (_nonzero_tuple, _S_nonzero_tuple), (_where, _S_where)),
     "zeros": _zeros,
+    "zeros_like": _zeros_like,
 }
 TENSOR = {
     "abs": _abs,
@@ -8356,6 +10221,7 @@ TENSOR = {
     "arctanh_": _atanh_,
     "argmax": _argmax,
     "argmin": _argmin,
+    "argwhere": _nonzero,
     "as_strided": _as_strided,
     "asin": _asin,
     "asin_": _asin_,
@@ -8384,8 +10250,10 @@ TENSOR = {
     "bitwise_xor": _bitwise_xor,
     "bitwise_xor_": _bitwise_xor_,
     "bmm": _bmm,
+    "broadcast_to": _broadcast_to,
     "ceil": _ceil,
     "ceil_": _ceil_,
+    "chunk": _chunk,
     "clamp": _clamp,
     "clamp_": _clamp_,
     "clamp_max": _clamp_max,
@@ -8407,6 +10275,7 @@ TENSOR = {
     "cumsum": _cumsum,
     "cumsum_": _cumsum_,
     "detach": _detach,
+    "diagonal": _diagonal,
     "div": _div,
     "div_": _div_,
     "divide": _div,
@@ -8424,6 +10293,7 @@ TENSOR = {
     "exp2_": _exp2_,
     "exp_": _exp_,
     "expand": _expand,
+    "expand_as": _expand_as,
     "expm1": _expm1,
     "expm1_": _expm1_,
     "exponential_": _exponential_,
@@ -8431,6 +10301,9 @@ TENSOR = {
     "fix": _trunc,
     "fix_": _trunc_,
     "flatten": _flatten,
+    "flip": _flip,
+    "fliplr": _fliplr,
+    "flipud": _flipud,
     "floor": _floor,
     "floor_": _floor_,
     "floor_divide": _floor_divide,
@@ -8441,6 +10314,7 @@ TENSOR = {
     "fmod_": _fmod_,
     "frac": _frac,
     "frac_": _frac_,
+    "gather": _gather,
     "ge": _ge,
     "ge_": _ge_,
     "greater": _gt,
@@ -8451,6 +10325,11 @@ TENSOR = {
     "gt_": _gt_,
     "index_add": _index_add,
     "index_add_": _index_add_,
+    "index_copy": _index_copy,
+    "index_copy_": _index_copy_,
+    "index_fill": _index_fill,
+    "index_fill_": _index_fill_,
+    "index_select": _index_select,
     "isclose": _isclose,
     "isfinite": _isfinite,
     "isinf": _isinf,
@@ -8485,6 +10364,9 @@ TENSOR = {
     "lt_": _lt_,
     "masked_fill": _masked_fill,
     "masked_fill_": _masked_fill_,
+    "masked_scatter": _masked_scatter,
+    "masked_scatter_": _masked_scatter_,
+    "masked_select": _masked_select,
     "matmul": _matmul,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
     "maximum": _maximum,
@@ -8492,6 +10374,8 @@ TENSOR = {
     "min": _overloaded("min", (_minimum, _S_minimum), (_min, _S_min), (_min_dim, _S_min_dim)),
     "minimum": _minimum,
     "mm": _mm,
+    "moveaxis": _movedim,
+    "movedim": _movedim,
     "mul": _mul,
     "mul_": _mul_,
     "multinomial": _multinomial,
@@ -8506,6 +10390,7 @@ TENSOR = {
     "neg_": _neg_,
     "negative": _neg,
     "negative_": _neg_,
+    "nonzero": _nonzero,
     "norm": _norm,
     "normal_": _normal_,
     "not_equal": _ne,
@@ -8516,18 +10401,27 @@ TENSOR = {
     "pow": _pow,
     "pow_": _pow_,
     "prod": _prod,
+    "ravel": _ravel,
     "reciprocal": _reciprocal,
     "reciprocal_": _reciprocal_,
     "relu": _relu,
     "relu_": _relu_,
     "remainder": _remainder,
     "remainder_": _remainder_,
+    "repeat": _repeat,
+    "repeat_interleave": _repeat_interleave,
     "reshape": _reshape,
+    "reshape_as": _reshape_as,
     "resize_": _resize_,
+    "roll": _roll,
     "round": _round,
     "round_": _round_,
     "rsqrt": _rsqrt,
     "rsqrt_": _rsqrt_,
+    "scatter": _scatter,
+    "scatter_": _scatter_,
+    "scatter_add": _scatter_add,
+    "scatter_add_": _scatter_add_,
     "select": _select,
     "sgn": _sign,
     "sgn_": _sign_,
@@ -8540,30 +10434,50 @@ TENSOR = {
     "sinh": _sinh,
     "sinh_": _sinh_,
     "softmax": _softmax,
+    "split": _overloaded("split", (_split, _S_split), (_split_with_sizes, _S_split_with_sizes)),
+    "split_with_sizes": _split_with_sizes,
     "sqrt": _sqrt,
     "sqrt_": _sqrt_,
     "square": _square,
     "square_": _square_,
     "squeeze": _squeeze,
+    "squeeze_": _squeeze_,
     "std": _overloaded("std", (_std, _S_std), (_std_unbiased, _S_std_unbiased)),
     "sub": _sub,
     "sub_": _sub_,
     "sum": _sum,
     "swapaxes": _transpose,
+    "swapaxes_": _transpose_,
+    "swapdims": _transpose,
+    "swapdims_": _transpose_,
     "t": _t,
+    "t_": _t_,
+    "take": _take,
+    "take_along_dim": _take_along_dim,
     "tan": _tan,
     "tan_": _tan_,
     "tanh": _tanh,
     "tanh_": _tanh_,
+    "tile": _tile,
     "transpose": _transpose,
+    "transpose_": _transpose_,
+    "tril": _tril,
+    "tril_": _tril_,
+    "triu": _triu,
+    "triu_": _triu_,
     "true_divide": _div,
     "true_divide_": _div_,
     "trunc": _trunc,
     "trunc_": _trunc_,
+    "unbind": _unbind,
+    "unflatten": _unflatten,
+    "unfold": _unfold_dim,
     "uniform_": _uniform_,
     "unsqueeze": _unsqueeze,
+    "unsqueeze_": _unsqueeze_,
     "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
     "view": _view,
+    "view_as": _view_as,
     "where": _where_of,
     "zero_": _zero_,
 }
@@ -8579,6 +10493,7 @@ FUNCTIONAL = {
     "dropout": _F_dropout,
     "elu": _F_elu,
     "elu_": _elu_,
+    "embedding": _embedding,
     "gelu": _gelu,
     "hardsigmoid": _F_hardsigmoid,
     "hardsigmoid_": _hardsigmoid_,
@@ -8599,6 +10514,7 @@ FUNCTIONAL = {
     "mish_": _mish_,
     "mse_loss": _mse_loss,
     "nll_loss": _nll_loss,
+    "one_hot": _one_hot,
     "relu": _F_relu,
     "relu6": _F_relu6,
     "relu6_": _relu6_,

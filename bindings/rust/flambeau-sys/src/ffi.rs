@@ -551,6 +551,7 @@ fn bindgen_test_layout_flam_loader_options() {
     );
 }
 pub type flam_index_kind = i32;
+pub type flam_meshgrid_indexing = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct flam_state {

@@ -640,6 +640,83 @@ extern "C" {
         padding_idx: *const i64,
     ) -> *mut flam_tensor;
     pub fn flam_one_hot(input: *const flam_tensor, num_classes: i64) -> *mut flam_tensor;
+    pub fn flam_cat(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        dim: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_stack(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        dim: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_hstack(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_vstack(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_dstack(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_broadcast_tensors(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_meshgrid(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        indexing: flam_meshgrid_indexing,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_split(
+        tensor: *const flam_tensor,
+        split_size: i64,
+        dim: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_split_with_sizes(
+        tensor: *const flam_tensor,
+        split_sizes: *const i64,
+        n_split_sizes: usize,
+        dim: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_chunk(
+        input: *const flam_tensor,
+        chunks: i64,
+        dim: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_unbind(input: *const flam_tensor, dim: i64) -> *mut flam_tensor_list;
+    pub fn flam_flip(
+        input: *const flam_tensor,
+        dims: *const i64,
+        n_dims: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_fliplr(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_flipud(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_roll(
+        input: *const flam_tensor,
+        shifts: *const i64,
+        n_shifts: usize,
+        dims: *const i64,
+        n_dims: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_repeat(
+        input: *const flam_tensor,
+        repeats: *const i64,
+        n_repeats: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_tile(
+        input: *const flam_tensor,
+        dims: *const i64,
+        n_dims: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_repeat_interleave(
+        input: *const flam_tensor,
+        repeats: i64,
+        dim: *const i64,
+    ) -> *mut flam_tensor;
     pub fn flam_matmul(
         input: *const flam_tensor,
         other: *const flam_tensor,
@@ -1246,6 +1323,24 @@ extern "C" {
         other: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_tril_(input: *mut flam_tensor, diagonal: i64) -> *mut flam_tensor;
+    pub fn flam_tril_out(
+        input: *const flam_tensor,
+        diagonal: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_triu_(input: *mut flam_tensor, diagonal: i64) -> *mut flam_tensor;
+    pub fn flam_triu_out(
+        input: *const flam_tensor,
+        diagonal: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_select_out(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_index_add_(
         input: *mut flam_tensor,
         dim: i64,
@@ -1259,6 +1354,74 @@ extern "C" {
         index: *const flam_tensor,
         source: *const flam_tensor,
         alpha: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_copy_(
+        input: *mut flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        source: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_copy_out(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        source: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_index_fill_(
+        input: *mut flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        value: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_gather_out(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_(
+        input: *mut flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_out(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_add_(
+        input: *mut flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_add_out(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_masked_scatter_(
+        input: *mut flam_tensor,
+        mask: *const flam_tensor,
+        source: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_cat_out(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        dim: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_stack_out(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        dim: i64,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_matmul_out(
