@@ -72,12 +72,12 @@ def find_bindgen() -> str | None:
     return None
 
 
-def _bindgen(tool: str, what: str, opening: str) -> str:
+def _bindgen(include: pathlib.Path, tool: str, what: str, opening: str) -> str:
     import clang
 
     command = [tool, "--generate", what, "--rust-target", "1.59", "--no-doc-comments", "--formatter", "prettyplease",
                "--allowlist-file", ".*/flambeau/.*", "--blocklist-item", "_bindgen_ty_.*", "--disable-header-comment",
-               "--merge-extern-blocks", str(ROOT / "include/flambeau/flambeau.h"), "--", f"-I{ROOT / 'include'}"]
+               "--merge-extern-blocks", str(include / "flambeau/flambeau.h"), "--", f"-I{include}"]
     native = str(pathlib.Path(clang.__file__).parent / "native")
     env = dict(os.environ, LIBCLANG_PATH=os.environ.get("LIBCLANG_PATH", native))
     result = subprocess.run(command, capture_output=True, text=True, env=env)
@@ -86,11 +86,11 @@ def _bindgen(tool: str, what: str, opening: str) -> str:
     return HEADER.format(how=f" with bindgen {BINDGEN}") + opening + "\n" + result.stdout
 
 
-def _ffi() -> dict[str, str]:
+def _ffi(include: pathlib.Path) -> dict[str, str]:
     openings = {"ffi.rs": ("types,vars", ""), "link.rs": ("functions", "\nuse crate::ffi::*;\n")}
     tool = find_bindgen()
     if tool:
-        return {f"{FOLDER}/{name}": _bindgen(tool, *how) for name, how in openings.items()}
+        return {f"{FOLDER}/{name}": _bindgen(include, tool, *how) for name, how in openings.items()}
     print(f"no bindgen {BINDGEN} (build/tools, PATH or BINDGEN): {FOLDER}/ffi.rs and link.rs were neither checked nor "
           f"written; cargo install --locked --root build/tools bindgen-cli --version {BINDGEN}", file=sys.stderr)
     return {path: (ROOT / path).read_text() for name in openings if (ROOT / (path := f"{FOLDER}/{name}")).exists()}
@@ -99,7 +99,7 @@ def _ffi() -> dict[str, str]:
 def emit(api: Api) -> dict[str, str]:
     table = "".join(map(_function, api.functions))
     return {
-        **_ffi(),
+        **_ffi(api.include),
         f"{FOLDER}/gen/constants.rs": _constants(api),
         f"{FOLDER}/gen/functions.rs": HEADER.format(how="") + "\nfunctions! {\n" + table + "}\n",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 import re
 
 SCALARS = {
@@ -78,9 +79,11 @@ class Api:
     structs: list[dict]
     handles: list[dict]
     functions: list[Function]
+    include: pathlib.Path | None = None  # all headers, the generated ones too, while emitters run
 
     def to_json(self) -> dict:
         data = dataclasses.asdict(self)
+        del data["include"]
         for f in data["functions"]:
             del f["line"], f["inplace"], f["out"], f["doc"]["faults"]
             for p in f["params"]:
