@@ -106,8 +106,35 @@ void generator_set_state(flam_generator* generator, uint64_t seed, uint64_t offs
 Device generator_device(const flam_generator* generator);
 void generator_release(flam_generator* generator);
 void manual_seed(uint64_t seed);
+void init_constant(const Tensor& tensor, double value);
+void init_uniform(const Tensor& tensor, double a = 0, double b = 1, flam_generator* generator =
+    nullptr);
+void init_normal(const Tensor& tensor, double mean = 0, double std = 1, flam_generator* generator =
+    nullptr);
+void init_xavier_uniform(const Tensor& tensor, double gain = 1, flam_generator* generator =
+    nullptr);
+void init_xavier_normal(const Tensor& tensor, double gain = 1, flam_generator* generator = nullptr);
+void init_kaiming_uniform(const Tensor& tensor, double gain = 1.4142135623730951, int32_t mode =
+    FLAM_FAN_IN, flam_generator* generator = nullptr);
+void init_kaiming_normal(const Tensor& tensor, double gain = 1.4142135623730951, int32_t mode =
+    FLAM_FAN_IN, flam_generator* generator = nullptr);
 void save(const flam_state* state, std::string_view path);
 Ref<flam_state> load(std::string_view path, Device device = Device{});
+Ref<flam_module> nn_linear(int64_t in_features, int64_t out_features, bool bias = true, Device
+    device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_conv2d(int64_t in_channels, int64_t out_channels, DimsView kernel_size, DimsView
+    stride = {}, DimsView padding = {}, DimsView dilation = {}, int64_t groups = 1, bool bias =
+    true, Device device = Device{}, Dtype dtype = Dtype::none);
+Ref<flam_module> nn_batch_norm(int64_t num_features, int64_t spatial, double eps = 1e-5, double
+    momentum = 0.1, bool affine = true, bool track_running_stats = true, Device device = Device{},
+    Dtype dtype = Dtype::none);
+Ref<flam_module> nn_dropout(double p = 0.5);
+Ref<flam_module> nn_max_pool2d(DimsView kernel_size, DimsView stride = {}, DimsView padding = {});
+Ref<flam_module> nn_avg_pool2d(DimsView kernel_size, DimsView stride = {}, DimsView padding = {});
+Ref<flam_module> nn_flatten(int64_t start_dim = 1, int64_t end_dim = -1);
+Ref<flam_module> nn_activation(int32_t kind);
+Ref<flam_module> nn_sequential();
+void module_append(flam_module* module, flam_module* child);
 int64_t memory_allocated(Device device);
 int64_t memory_max_allocated(Device device);
 int64_t memory_reserved(Device device);
