@@ -310,6 +310,13 @@ struct flam_api_table {
   flam_tensor *(*take_along_dim)(const flam_tensor *, const flam_tensor *, const int64_t *);
   flam_tensor *(*embedding)(const flam_tensor *, const flam_tensor *, const int64_t *);
   flam_tensor *(*one_hot)(const flam_tensor *, int64_t);
+  flam_status (*init_constant)(flam_tensor *, double);
+  flam_status (*init_uniform)(flam_tensor *, double, double, flam_generator *);
+  flam_status (*init_normal)(flam_tensor *, double, double, flam_generator *);
+  flam_status (*init_xavier_uniform)(flam_tensor *, double, flam_generator *);
+  flam_status (*init_xavier_normal)(flam_tensor *, double, flam_generator *);
+  flam_status (*init_kaiming_uniform)(flam_tensor *, double, flam_fan, flam_generator *);
+  flam_status (*init_kaiming_normal)(flam_tensor *, double, flam_fan, flam_generator *);
   flam_status (*save)(const flam_state *, const char *);
   flam_state *(*load)(const char *, flam_device);
   flam_tensor *(*cat)(const flam_tensor *const *, size_t, int64_t);
@@ -332,6 +339,21 @@ struct flam_api_table {
   flam_tensor *(*repeat)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*tile)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*repeat_interleave)(const flam_tensor *, int64_t, const int64_t *);
+  flam_module *(*nn_linear)(int64_t, int64_t, flam_bool, flam_device, flam_dtype);
+  flam_module *(*nn_conv2d)(int64_t, int64_t, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, const int64_t *, size_t, int64_t, flam_bool, flam_device,
+      flam_dtype);
+  flam_module *(*nn_batch_norm)(int64_t, int64_t, double, double, flam_bool, flam_bool, flam_device,
+      flam_dtype);
+  flam_module *(*nn_dropout)(double);
+  flam_module *(*nn_max_pool2d)(const int64_t *, size_t, const int64_t *, size_t, const int64_t *,
+      size_t);
+  flam_module *(*nn_avg_pool2d)(const int64_t *, size_t, const int64_t *, size_t, const int64_t *,
+      size_t);
+  flam_module *(*nn_flatten)(int64_t, int64_t);
+  flam_module *(*nn_activation)(flam_activation);
+  flam_module *(*nn_sequential)(void);
+  flam_status (*module_append)(flam_module *, flam_module *);
   flam_tensor *(*mse_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction);
   flam_tensor *(*smooth_l1_loss)(const flam_tensor *, const flam_tensor *, flam_reduction, double);
@@ -557,6 +579,11 @@ struct flam_api_table {
   flam_tensor *(*bitwise_not)(const flam_tensor *);
   flam_tensor *(*bitwise_not_)(flam_tensor *);
   flam_tensor *(*bitwise_not_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*max_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, const int64_t *, size_t, flam_bool);
+  flam_tensor *(*avg_pool2d)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
+      const int64_t *, size_t, flam_bool, flam_bool, const int64_t *);
+  flam_tensor *(*adaptive_avg_pool2d)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*rand)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
       flam_bool);
   flam_tensor *(*randn)(const int64_t *, size_t, flam_generator *, flam_dtype, flam_device,
@@ -1031,6 +1058,13 @@ static const char *const flam_api_names_[] = {
     "flam_take_along_dim",
     "flam_embedding",
     "flam_one_hot",
+    "flam_init_constant",
+    "flam_init_uniform",
+    "flam_init_normal",
+    "flam_init_xavier_uniform",
+    "flam_init_xavier_normal",
+    "flam_init_kaiming_uniform",
+    "flam_init_kaiming_normal",
     "flam_save",
     "flam_load",
     "flam_cat",
@@ -1053,6 +1087,16 @@ static const char *const flam_api_names_[] = {
     "flam_repeat",
     "flam_tile",
     "flam_repeat_interleave",
+    "flam_nn_linear",
+    "flam_nn_conv2d",
+    "flam_nn_batch_norm",
+    "flam_nn_dropout",
+    "flam_nn_max_pool2d",
+    "flam_nn_avg_pool2d",
+    "flam_nn_flatten",
+    "flam_nn_activation",
+    "flam_nn_sequential",
+    "flam_module_append",
     "flam_mse_loss",
     "flam_l1_loss",
     "flam_smooth_l1_loss",
@@ -1258,6 +1302,9 @@ static const char *const flam_api_names_[] = {
     "flam_bitwise_not",
     "flam_bitwise_not_",
     "flam_bitwise_not_out",
+    "flam_max_pool2d",
+    "flam_avg_pool2d",
+    "flam_adaptive_avg_pool2d",
     "flam_rand",
     "flam_randn",
     "flam_randint",
@@ -1748,6 +1795,13 @@ const char *flam_library_load(const char *path) {
 #define flam_take_along_dim (flam_api.take_along_dim)
 #define flam_embedding (flam_api.embedding)
 #define flam_one_hot (flam_api.one_hot)
+#define flam_init_constant (flam_api.init_constant)
+#define flam_init_uniform (flam_api.init_uniform)
+#define flam_init_normal (flam_api.init_normal)
+#define flam_init_xavier_uniform (flam_api.init_xavier_uniform)
+#define flam_init_xavier_normal (flam_api.init_xavier_normal)
+#define flam_init_kaiming_uniform (flam_api.init_kaiming_uniform)
+#define flam_init_kaiming_normal (flam_api.init_kaiming_normal)
 #define flam_save (flam_api.save)
 #define flam_load (flam_api.load)
 #define flam_cat (flam_api.cat)
@@ -1770,6 +1824,16 @@ const char *flam_library_load(const char *path) {
 #define flam_repeat (flam_api.repeat)
 #define flam_tile (flam_api.tile)
 #define flam_repeat_interleave (flam_api.repeat_interleave)
+#define flam_nn_linear (flam_api.nn_linear)
+#define flam_nn_conv2d (flam_api.nn_conv2d)
+#define flam_nn_batch_norm (flam_api.nn_batch_norm)
+#define flam_nn_dropout (flam_api.nn_dropout)
+#define flam_nn_max_pool2d (flam_api.nn_max_pool2d)
+#define flam_nn_avg_pool2d (flam_api.nn_avg_pool2d)
+#define flam_nn_flatten (flam_api.nn_flatten)
+#define flam_nn_activation (flam_api.nn_activation)
+#define flam_nn_sequential (flam_api.nn_sequential)
+#define flam_module_append (flam_api.module_append)
 #define flam_mse_loss (flam_api.mse_loss)
 #define flam_l1_loss (flam_api.l1_loss)
 #define flam_smooth_l1_loss (flam_api.smooth_l1_loss)
@@ -1975,6 +2039,9 @@ const char *flam_library_load(const char *path) {
 #define flam_bitwise_not (flam_api.bitwise_not)
 #define flam_bitwise_not_ (flam_api.bitwise_not_)
 #define flam_bitwise_not_out (flam_api.bitwise_not_out)
+#define flam_max_pool2d (flam_api.max_pool2d)
+#define flam_avg_pool2d (flam_api.avg_pool2d)
+#define flam_adaptive_avg_pool2d (flam_api.adaptive_avg_pool2d)
 #define flam_rand (flam_api.rand)
 #define flam_randn (flam_api.randn)
 #define flam_randint (flam_api.randint)

@@ -51,6 +51,20 @@ inline int32_t as_flam_rounding(int32_t number) {
       "FLAM_ROUNDING_FLOOR (2)");
 }
 
+inline int32_t as_flam_fan(int32_t number) {
+  switch (number) {
+    case FLAM_FAN_UNSPECIFIED:
+    case FLAM_FAN_IN:
+    case FLAM_FAN_OUT:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_fan", number,
+      "FLAM_FAN_UNSPECIFIED (0), "
+      "FLAM_FAN_IN (1), "
+      "FLAM_FAN_OUT (2)");
+}
+
 inline int32_t as_flam_meshgrid_indexing(int32_t number) {
   switch (number) {
     case FLAM_MESHGRID_UNSPECIFIED:
@@ -63,6 +77,28 @@ inline int32_t as_flam_meshgrid_indexing(int32_t number) {
       "FLAM_MESHGRID_UNSPECIFIED (0), "
       "FLAM_MESHGRID_IJ (1), "
       "FLAM_MESHGRID_XY (2)");
+}
+
+inline int32_t as_flam_activation(int32_t number) {
+  switch (number) {
+    case FLAM_ACTIVATION_UNSPECIFIED:
+    case FLAM_ACTIVATION_RELU:
+    case FLAM_ACTIVATION_SIGMOID:
+    case FLAM_ACTIVATION_TANH:
+    case FLAM_ACTIVATION_GELU:
+    case FLAM_ACTIVATION_SILU:
+    case FLAM_ACTIVATION_IDENTITY:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_activation", number,
+      "FLAM_ACTIVATION_UNSPECIFIED (0), "
+      "FLAM_ACTIVATION_RELU (1), "
+      "FLAM_ACTIVATION_SIGMOID (2), "
+      "FLAM_ACTIVATION_TANH (3), "
+      "FLAM_ACTIVATION_GELU (4), "
+      "FLAM_ACTIVATION_SILU (5), "
+      "FLAM_ACTIVATION_IDENTITY (6)");
 }
 
 inline int32_t as_flam_hook_moment(int32_t number) {

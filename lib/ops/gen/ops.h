@@ -390,6 +390,12 @@ Tensor logical_not_out(const Tensor& input, const Tensor& out);
 Tensor bitwise_not(const Tensor& input);
 Tensor bitwise_not_(const Tensor& input);
 Tensor bitwise_not_out(const Tensor& input, const Tensor& out);
+Tensor max_pool2d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
+    = {}, DimsView dilation = {}, bool ceil_mode = false);
+Tensor avg_pool2d(const Tensor& input, DimsView kernel_size, DimsView stride = {}, DimsView padding
+    = {}, bool ceil_mode = false, bool count_include_pad = true, std::optional<int64_t>
+    divisor_override = {});
+Tensor adaptive_avg_pool2d(const Tensor& input, DimsView output_size);
 Tensor rand(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device
     device = Device{}, bool requires_grad = false);
 Tensor randn(DimsView size, flam_generator* generator = nullptr, Dtype dtype = Dtype::none, Device

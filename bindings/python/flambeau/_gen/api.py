@@ -23,7 +23,9 @@ _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmea
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
 _E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
+_E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
+_E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 
 class dataset_handle(_Handle):
@@ -3980,6 +3982,111 @@ def one_hot(input, num_classes=-1):
     return _wrap(h)
 
 
+def init_constant(tensor, value):
+    """Fills a parameter with one value.
+
+    - `tensor`: the parameter, floating point; filled in place.
+    - `value`: the value.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_DTYPE` where it is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_init_constant(tensor._h, value)
+    if h:
+        _raise()
+
+
+def init_uniform(tensor, a=0, b=1, generator=None):
+    """Fills a parameter with uniform numbers.
+
+    - `tensor`: the parameter, floating point; filled in place.
+    - `a`: least value; default 0.
+    - `b`: bound; default 1.
+    - `generator`: where the numbers come from; default: the default generator of its device.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_DTYPE` where it is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_init_uniform(tensor._h, a, b, _NULL if generator is None else generator._h)
+    if h:
+        _raise()
+
+
+def init_normal(tensor, mean=0, std=1, generator=None):
+    """Fills a parameter with normal numbers.
+
+    - `tensor`: the parameter, floating point; filled in place.
+    - `mean`: default 0.
+    - `std`: default 1.
+    - `generator`: where the numbers come from; default: the default generator of its device.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_DTYPE` where it is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    h = _fast.flam_init_normal(tensor._h, mean, std, _NULL if generator is None else generator._h)
+    if h:
+        _raise()
+
+
+def init_xavier_uniform(tensor, gain=1, generator=None):
+    """Xavier initialisation: uniform within `gain * sqrt(6 / (fan_in + fan_out))`.
+
+    - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
+    - `gain`: a factor; default 1.
+    - `generator`: where the numbers come from; default: the default generator of its device.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - source: Glorot and Bengio, 2010, AISTATS.
+    """
+    h = _fast.flam_init_xavier_uniform(tensor._h, gain, _NULL if generator is None else generator._h)
+    if h:
+        _raise()
+
+
+def init_xavier_normal(tensor, gain=1, generator=None):
+    """Xavier initialisation: normal with standard deviation `gain * sqrt(2 / (fan_in + fan_out))`.
+
+    - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
+    - `gain`: a factor; default 1.
+    - `generator`: where the numbers come from; default: the default generator of its device.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - source: Glorot and Bengio, 2010, AISTATS.
+    """
+    h = _fast.flam_init_xavier_normal(tensor._h, gain, _NULL if generator is None else generator._h)
+    if h:
+        _raise()
+
+
+def init_kaiming_uniform(tensor, gain=1.4142135623730951, mode='in', generator=None):
+    """Kaiming initialisation: uniform within `gain * sqrt(3 / fan)`.
+
+    - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
+    - `gain`: sqrt(2) for ReLU; default 1.4142135623730951.
+    - `mode`: which fan; default `FLAM_FAN_IN`.
+    - `generator`: where the numbers come from; default: the default generator of its device.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - source: He et al., 2015, arXiv 1502.01852.
+    """
+    h = _fast.flam_init_kaiming_uniform(tensor._h, gain, _E_flam_fan[mode], _NULL if generator is None else generator._h)
+    if h:
+        _raise()
+
+
+def init_kaiming_normal(tensor, gain=1.4142135623730951, mode='in', generator=None):
+    """Kaiming initialisation: normal with standard deviation `gain / sqrt(fan)`.
+
+    - `tensor`: the weight, floating point, of at least two dimensions; filled in place.
+    - `gain`: sqrt(2) for ReLU; default 1.4142135623730951.
+    - `mode`: which fan; default `FLAM_FAN_IN`.
+    - `generator`: where the numbers come from; default: the default generator of its device.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - source: He et al., 2015, arXiv 1502.01852.
+    """
+    h = _fast.flam_init_kaiming_normal(tensor._h, gain, _E_flam_fan[mode], _NULL if generator is None else generator._h)
+    if h:
+        _raise()
+
+
 def save(state, path):
     """Writes named tensors to a file, in the format that its name ends with.
 
@@ -4302,6 +4409,183 @@ def repeat_interleave(input, repeats, dim=None):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def nn_linear(in_features, out_features, bias=True, device=None, dtype=None):
+    """Affine map `x @ weight.T + bias`, with parameters `weight` [out, in] and `bias` [out].
+
+    - `in_features`: size of the input's last dimension.
+    - `out_features`: size of the result's last dimension.
+    - `bias`: whether there is a bias; default true.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    h = _fast.flam_nn_linear(in_features, out_features, bias, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_conv2d(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True, device=None, dtype=None):
+    """Convolution of images, with parameters `weight` [out, in / groups, kh, kw] and `bias` [out].
+
+    - `in_channels`: channels of the input.
+    - `out_channels`: channels of the result.
+    - `kernel_size`: kh and kw, or one number for both.
+    - `stride`: distance of the windows; default 1.
+    - `padding`: zeros added at both ends; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `groups`: number of separate groups of channels; default 1.
+    - `bias`: whether there is a bias; default true.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_nn_conv2d(in_channels, out_channels, kernel_size, _len(kernel_size), stride, _len(stride), padding, _len(padding), dilation, _len(dilation), groups, bias, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_batch_norm(num_features, spatial, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
+    """Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`, `num_batches_tracked`.
+
+    Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
+     `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
+
+    - `num_features`: channels of the input.
+    - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
+    - `eps`: added to the variance; default 1e-5.
+    - `momentum`: share of the batch in the running statistics; default 0.1.
+    - `affine`: whether there are a weight and a bias; default true.
+    - `track_running_stats`: whether running statistics are kept; default true.
+    - `device`: of the parameters; default: the default device.
+    - `dtype`: of the parameters; default: the default dtype.
+    - returns: the module.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size or another `spatial`.
+    """
+    h = _fast.flam_nn_batch_norm(num_features, spatial, eps, momentum, affine, track_running_stats, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_dropout(p=0.5):
+    """Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+
+    - `p`: probability, from 0 to 1; default 0.5.
+    - returns: the module.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`.
+    """
+    h = _fast.flam_nn_dropout(p)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_max_pool2d(kernel_size, stride=None, padding=0):
+    """Greatest element of each window of an image.
+
+    - `kernel_size`: kh and kw, or one number for both.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, never the greatest; default 0.
+    - returns: the module.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    h = _fast.flam_nn_max_pool2d(kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding))
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_avg_pool2d(kernel_size, stride=None, padding=0):
+    """Mean of each window of an image.
+
+    - `kernel_size`: kh and kw, or one number for both.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: zeros added at both ends; default 0.
+    - returns: the module.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    h = _fast.flam_nn_avg_pool2d(kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding))
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_flatten(start_dim=1, end_dim=-1):
+    """Merges a range of dimensions into one.
+
+    - `start_dim`: first dimension; default 1.
+    - `end_dim`: last dimension; default -1.
+    - returns: the module.
+    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    """
+    h = _fast.flam_nn_flatten(start_dim, end_dim)
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_activation(kind):
+    """A non-linearity as a module.
+
+    - `kind`: which one.
+    - returns: the module.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown kind.
+    """
+    h = _fast.flam_nn_activation(_E_flam_activation[kind])
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def nn_sequential():
+    """Modules applied one after another, in the order in which `flam_module_append` adds them.
+
+    - returns: the module, without children.
+    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    """
+    h = _fast.flam_nn_sequential()
+    if not h:
+        return _none()
+    return _wrap_module(h)
+
+
+def module_append(module, child):
+    """Adds a child under the next free number: `0`, `1` and so on.
+
+    - `module`: a sequential module, or any container.
+    - `child`: the child; `module` keeps a reference.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a child that holds `module`.
+    """
+    h = _fast.flam_module_append(module._h, child._h)
+    if h:
+        _raise()
 
 
 def mse_loss(input, target, reduction='mean'):
@@ -7241,6 +7525,73 @@ def bitwise_not_out(input, out):
     - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
     """
     h = _fast.flam_bitwise_not_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window. NaN counts as the greatest.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    if dilation.__class__ in _NUMBERS:
+        dilation = (dilation,)
+    h = _fast.flam_max_pool2d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """Mean of each window.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: zeros added at both ends, at most half the window; default 0.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `count_include_pad`: whether padding counts as elements; default true (1).
+    - `divisor_override`: what to divide by, not 0; default: the number of elements.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    if kernel_size.__class__ in _NUMBERS:
+        kernel_size = (kernel_size,)
+    if stride.__class__ in _NUMBERS:
+        stride = (stride,)
+    if padding.__class__ in _NUMBERS:
+        padding = (padding,)
+    h = _fast.flam_avg_pool2d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), ceil_mode, count_include_pad, _NULL if divisor_override is None else (divisor_override,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """Means of windows that are sized so that the result has a given size.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `output_size`: h' and w', or one number for both.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE`.
+    """
+    if output_size.__class__ in _NUMBERS:
+        output_size = (output_size,)
+    h = _fast.flam_adaptive_avg_pool2d(input._h, output_size, _len(output_size))
     if not h:
         return _none()
     return _wrap(h)

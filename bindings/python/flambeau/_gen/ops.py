@@ -24,7 +24,9 @@ _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmea
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
 _E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
+_E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
+_E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 _R_max_dim = _result("max", ('values', 'indices'))
 _R_min_dim = _result("min", ('values', 'indices'))
@@ -7361,6 +7363,103 @@ def _bitwise_not_(input):
 
 _bitwise_not_.__name__ = _bitwise_not_.__qualname__ = "bitwise_not_"
 
+_S_max_pool2d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("dilation", "ints", None, "o"), ("ceil_mode", "bool", None, "o"),)
+
+
+def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """Greatest element of each window. NaN counts as the greatest.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+    - `dilation`: distance of the window's elements; default 1.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    if dilation.__class__ is _int:
+        dilation = (dilation,)
+    try:
+        h = _fast.flam_max_pool2d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), dilation, _len(dilation), ceil_mode)
+    except _RETRY:
+        h = _slow(_fast.flam_max_pool2d, "max_pool2d", _S_max_pool2d, (input, kernel_size, stride, padding, dilation, ceil_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_max_pool2d.__name__ = _max_pool2d.__qualname__ = "max_pool2d"
+
+_S_avg_pool2d = (("input", "tensor", None, ""), ("kernel_size", "ints", None, ""), ("stride", "ints?", None, "o"), ("padding", "ints", None, "o"), ("ceil_mode", "bool", None, "o"), ("count_include_pad", "bool", None, "o"), ("divisor_override", "int?", None, "o"),)
+
+
+def _avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """Mean of each window.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `kernel_size`: size of the window.
+    - `stride`: distance of the windows; default: `kernel_size`.
+    - `padding`: zeros added at both ends, at most half the window; default 0.
+    - `ceil_mode`: whether windows that reach over the end count; default false.
+    - `count_include_pad`: whether padding counts as elements; default true (1).
+    - `divisor_override`: what to divide by, not 0; default: the number of elements.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    """
+    if kernel_size.__class__ is _int:
+        kernel_size = (kernel_size,)
+    if stride.__class__ is _int:
+        stride = (stride,)
+    if padding.__class__ is _int:
+        padding = (padding,)
+    try:
+        h = _fast.flam_avg_pool2d(input._h, kernel_size, _len(kernel_size), _NULL if stride is None else stride, 0 if stride is None else _len(stride), padding, _len(padding), ceil_mode, count_include_pad, _NULL if divisor_override is None else (divisor_override,))
+    except _RETRY:
+        h = _slow(_fast.flam_avg_pool2d, "avg_pool2d", _S_avg_pool2d, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_avg_pool2d.__name__ = _avg_pool2d.__qualname__ = "avg_pool2d"
+
+_S_adaptive_avg_pool2d = (("input", "tensor", None, ""), ("output_size", "ints", None, ""),)
+
+
+def _adaptive_avg_pool2d(input, output_size):
+    """Means of windows that are sized so that the result has a given size.
+
+    - `input`: [n, c, h, w] or [c, h, w], floating point.
+    - `output_size`: h' and w', or one number for both.
+    - returns: [n, c, h', w'], without n where `input` has none.
+    - errors: `FLAM_ERROR_SHAPE`.
+    """
+    if output_size.__class__ is _int:
+        output_size = (output_size,)
+    try:
+        h = _fast.flam_adaptive_avg_pool2d(input._h, output_size, _len(output_size))
+    except _RETRY:
+        h = _slow(_fast.flam_adaptive_avg_pool2d, "adaptive_avg_pool2d", _S_adaptive_avg_pool2d, (input, output_size))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_adaptive_avg_pool2d.__name__ = _adaptive_avg_pool2d.__qualname__ = "adaptive_avg_pool2d"
+
 _S_rand = (("size", "ints", None, "v"), ("generator", "handle?", None, "ko"), ("dtype", "dtype", None, "ko"), ("device", "device", None, "ko"), ("requires_grad", "bool", None, "ko"),)
 
 
@@ -10067,6 +10166,7 @@ TORCH = {
     "masked_select": _masked_select,
     "matmul": _matmul,
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
+    "max_pool2d": _max_pool2d,
     "maximum": _maximum,
     "mean": _mean,
     "meshgrid": _meshgrid,
@@ -10482,6 +10582,8 @@ TENSOR = {
     "zero_": _zero_,
 }
 FUNCTIONAL = {
+    "adaptive_avg_pool2d": _adaptive_avg_pool2d,
+    "avg_pool2d": _avg_pool2d,
     "batch_norm": _batch_norm,
     "binary_cross_entropy": _binary_cross_entropy,
     "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits,
@@ -10510,6 +10612,7 @@ FUNCTIONAL = {
     "linear": _linear,
     "log_softmax": _log_softmax,
     "logsigmoid": _logsigmoid,
+    "max_pool2d": _max_pool2d,
     "mish": _F_mish,
     "mish_": _mish_,
     "mse_loss": _mse_loss,

@@ -66,9 +66,21 @@ pub const FLAM_INDEX_NEWAXIS: flam_index_kind = 4;
 pub const FLAM_INDEX_BOOL: flam_index_kind = 5;
 pub const FLAM_INDEX_TENSOR: flam_index_kind = 6;
 
+pub const FLAM_FAN_UNSPECIFIED: flam_fan = 0;
+pub const FLAM_FAN_IN: flam_fan = 1;
+pub const FLAM_FAN_OUT: flam_fan = 2;
+
 pub const FLAM_MESHGRID_UNSPECIFIED: flam_meshgrid_indexing = 0;
 pub const FLAM_MESHGRID_IJ: flam_meshgrid_indexing = 1;
 pub const FLAM_MESHGRID_XY: flam_meshgrid_indexing = 2;
+
+pub const FLAM_ACTIVATION_UNSPECIFIED: flam_activation = 0;
+pub const FLAM_ACTIVATION_RELU: flam_activation = 1;
+pub const FLAM_ACTIVATION_SIGMOID: flam_activation = 2;
+pub const FLAM_ACTIVATION_TANH: flam_activation = 3;
+pub const FLAM_ACTIVATION_GELU: flam_activation = 4;
+pub const FLAM_ACTIVATION_SILU: flam_activation = 5;
+pub const FLAM_ACTIVATION_IDENTITY: flam_activation = 6;
 
 pub const FLAM_HOOK_UNSPECIFIED: flam_hook_moment = 0;
 pub const FLAM_HOOK_FORWARD_PRE: flam_hook_moment = 1;
