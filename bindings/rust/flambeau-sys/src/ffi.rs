@@ -552,6 +552,7 @@ fn bindgen_test_layout_flam_loader_options() {
 }
 pub type flam_index_kind = i32;
 pub type flam_meshgrid_indexing = i32;
+pub type flam_fan = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct flam_state {
@@ -697,3 +698,4 @@ fn bindgen_test_layout_flam_module_hook() {
         ),
     );
 }
+pub type flam_activation = i32;

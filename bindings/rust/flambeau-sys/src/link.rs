@@ -1911,6 +1911,41 @@ extern "C" {
     pub fn flam_generator_device(generator: *const flam_generator) -> flam_device;
     pub fn flam_generator_release(generator: *mut flam_generator);
     pub fn flam_manual_seed(seed: u64) -> flam_status;
+    pub fn flam_init_constant(tensor: *mut flam_tensor, value: f64) -> flam_status;
+    pub fn flam_init_uniform(
+        tensor: *mut flam_tensor,
+        a: f64,
+        b: f64,
+        generator: *mut flam_generator,
+    ) -> flam_status;
+    pub fn flam_init_normal(
+        tensor: *mut flam_tensor,
+        mean: f64,
+        std: f64,
+        generator: *mut flam_generator,
+    ) -> flam_status;
+    pub fn flam_init_xavier_uniform(
+        tensor: *mut flam_tensor,
+        gain: f64,
+        generator: *mut flam_generator,
+    ) -> flam_status;
+    pub fn flam_init_xavier_normal(
+        tensor: *mut flam_tensor,
+        gain: f64,
+        generator: *mut flam_generator,
+    ) -> flam_status;
+    pub fn flam_init_kaiming_uniform(
+        tensor: *mut flam_tensor,
+        gain: f64,
+        mode: flam_fan,
+        generator: *mut flam_generator,
+    ) -> flam_status;
+    pub fn flam_init_kaiming_normal(
+        tensor: *mut flam_tensor,
+        gain: f64,
+        mode: flam_fan,
+        generator: *mut flam_generator,
+    ) -> flam_status;
     pub fn flam_state_new() -> *mut flam_state;
     pub fn flam_state_set(
         state: *mut flam_state,
@@ -1937,85 +1972,6 @@ extern "C" {
         path: *const ::std::os::raw::c_char,
         device: flam_device,
     ) -> *mut flam_state;
-    pub fn flam_mse_loss(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        reduction: flam_reduction,
-    ) -> *mut flam_tensor;
-    pub fn flam_l1_loss(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        reduction: flam_reduction,
-    ) -> *mut flam_tensor;
-    pub fn flam_smooth_l1_loss(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        reduction: flam_reduction,
-        beta: f64,
-    ) -> *mut flam_tensor;
-    pub fn flam_huber_loss(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        reduction: flam_reduction,
-        delta: f64,
-    ) -> *mut flam_tensor;
-    pub fn flam_cross_entropy(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        weight: *const flam_tensor,
-        ignore_index: i64,
-        reduction: flam_reduction,
-        label_smoothing: f64,
-    ) -> *mut flam_tensor;
-    pub fn flam_nll_loss(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        weight: *const flam_tensor,
-        ignore_index: i64,
-        reduction: flam_reduction,
-    ) -> *mut flam_tensor;
-    pub fn flam_binary_cross_entropy(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        weight: *const flam_tensor,
-        reduction: flam_reduction,
-    ) -> *mut flam_tensor;
-    pub fn flam_binary_cross_entropy_with_logits(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        weight: *const flam_tensor,
-        reduction: flam_reduction,
-        pos_weight: *const flam_tensor,
-    ) -> *mut flam_tensor;
-    pub fn flam_kl_div(
-        input: *const flam_tensor,
-        target: *const flam_tensor,
-        reduction: flam_reduction,
-        log_target: flam_bool,
-    ) -> *mut flam_tensor;
-    pub fn flam_memory_allocated(device: flam_device) -> i64;
-    pub fn flam_memory_max_allocated(device: flam_device) -> i64;
-    pub fn flam_memory_reserved(device: flam_device) -> i64;
-    pub fn flam_memory_max_reserved(device: flam_device) -> i64;
-    pub fn flam_memory_stat(
-        device: flam_device,
-        key: *const ::std::os::raw::c_char,
-        out_value: *mut i64,
-    ) -> flam_status;
-    pub fn flam_memory_stats(device: flam_device) -> *const ::std::os::raw::c_char;
-    pub fn flam_memory_pinned_stats() -> *const ::std::os::raw::c_char;
-    pub fn flam_memory_reset_peak_stats(device: flam_device) -> flam_status;
-    pub fn flam_memory_reset_accumulated_stats(device: flam_device) -> flam_status;
-    pub fn flam_memory_empty_cache(device: flam_device) -> flam_status;
-    pub fn flam_memory_empty_pinned_cache() -> flam_status;
-    pub fn flam_memory_set_fraction(fraction: f64, device: flam_device) -> flam_status;
-    pub fn flam_memory_fraction(device: flam_device) -> f64;
-    pub fn flam_memory_summary(
-        device: flam_device,
-        abbreviated: flam_bool,
-    ) -> *const ::std::os::raw::c_char;
-    pub fn flam_memory_snapshot() -> *const ::std::os::raw::c_char;
-    pub fn flam_memory_record_history(max_entries: usize) -> flam_status;
     pub fn flam_module_new(
         type_: *const ::std::os::raw::c_char,
         vtable: *const flam_module_vtable,
@@ -2110,6 +2066,142 @@ extern "C" {
         module: *const flam_module,
     ) -> *const ::std::os::raw::c_char;
     pub fn flam_module_numel(module: *const flam_module) -> i64;
+    pub fn flam_nn_linear(
+        in_features: i64,
+        out_features: i64,
+        bias: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_conv2d(
+        in_channels: i64,
+        out_channels: i64,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        groups: i64,
+        bias: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_batch_norm(
+        num_features: i64,
+        spatial: i64,
+        eps: f64,
+        momentum: f64,
+        affine: flam_bool,
+        track_running_stats: flam_bool,
+        device: flam_device,
+        dtype: flam_dtype,
+    ) -> *mut flam_module;
+    pub fn flam_nn_dropout(p: f64) -> *mut flam_module;
+    pub fn flam_nn_max_pool2d(
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+    ) -> *mut flam_module;
+    pub fn flam_nn_avg_pool2d(
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+    ) -> *mut flam_module;
+    pub fn flam_nn_flatten(start_dim: i64, end_dim: i64) -> *mut flam_module;
+    pub fn flam_nn_activation(kind: flam_activation) -> *mut flam_module;
+    pub fn flam_nn_sequential() -> *mut flam_module;
+    pub fn flam_module_append(
+        module: *mut flam_module,
+        child: *mut flam_module,
+    ) -> flam_status;
+    pub fn flam_mse_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_l1_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_smooth_l1_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        reduction: flam_reduction,
+        beta: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_huber_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        reduction: flam_reduction,
+        delta: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_cross_entropy(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        weight: *const flam_tensor,
+        ignore_index: i64,
+        reduction: flam_reduction,
+        label_smoothing: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_nll_loss(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        weight: *const flam_tensor,
+        ignore_index: i64,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_binary_cross_entropy(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        weight: *const flam_tensor,
+        reduction: flam_reduction,
+    ) -> *mut flam_tensor;
+    pub fn flam_binary_cross_entropy_with_logits(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        weight: *const flam_tensor,
+        reduction: flam_reduction,
+        pos_weight: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_kl_div(
+        input: *const flam_tensor,
+        target: *const flam_tensor,
+        reduction: flam_reduction,
+        log_target: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_memory_allocated(device: flam_device) -> i64;
+    pub fn flam_memory_max_allocated(device: flam_device) -> i64;
+    pub fn flam_memory_reserved(device: flam_device) -> i64;
+    pub fn flam_memory_max_reserved(device: flam_device) -> i64;
+    pub fn flam_memory_stat(
+        device: flam_device,
+        key: *const ::std::os::raw::c_char,
+        out_value: *mut i64,
+    ) -> flam_status;
+    pub fn flam_memory_stats(device: flam_device) -> *const ::std::os::raw::c_char;
+    pub fn flam_memory_pinned_stats() -> *const ::std::os::raw::c_char;
+    pub fn flam_memory_reset_peak_stats(device: flam_device) -> flam_status;
+    pub fn flam_memory_reset_accumulated_stats(device: flam_device) -> flam_status;
+    pub fn flam_memory_empty_cache(device: flam_device) -> flam_status;
+    pub fn flam_memory_empty_pinned_cache() -> flam_status;
+    pub fn flam_memory_set_fraction(fraction: f64, device: flam_device) -> flam_status;
+    pub fn flam_memory_fraction(device: flam_device) -> f64;
+    pub fn flam_memory_summary(
+        device: flam_device,
+        abbreviated: flam_bool,
+    ) -> *const ::std::os::raw::c_char;
+    pub fn flam_memory_snapshot() -> *const ::std::os::raw::c_char;
+    pub fn flam_memory_record_history(max_entries: usize) -> flam_status;
     pub fn flam_batch_norm(
         input: *const flam_tensor,
         running_mean: *mut flam_tensor,
@@ -2242,6 +2334,35 @@ extern "C" {
     ) -> *mut flam_scheduler;
     pub fn flam_scheduler_step(scheduler: *mut flam_scheduler) -> flam_status;
     pub fn flam_scheduler_release(scheduler: *mut flam_scheduler);
+    pub fn flam_max_pool2d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        dilation: *const i64,
+        n_dilation: usize,
+        ceil_mode: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_avg_pool2d(
+        input: *const flam_tensor,
+        kernel_size: *const i64,
+        n_kernel_size: usize,
+        stride: *const i64,
+        n_stride: usize,
+        padding: *const i64,
+        n_padding: usize,
+        ceil_mode: flam_bool,
+        count_include_pad: flam_bool,
+        divisor_override: *const i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_adaptive_avg_pool2d(
+        input: *const flam_tensor,
+        output_size: *const i64,
+        n_output_size: usize,
+    ) -> *mut flam_tensor;
     pub fn flam_view(
         input: *const flam_tensor,
         size: *const i64,
