@@ -1,10 +1,10 @@
 """Emits the C sources of the two CFFI API-mode modules from api.json.
 
-`_flambeau_fast` keeps the GIL (calls that return at once; dropping it costs 60 ns), `_flambeau_blocking` drops
-it (FLAM_BLOCKS). The second includes the first, so that handles made by one are accepted by the other. Every
-function pointer of a callback struct, and every bare function-pointer parameter, gets an `extern "Python"`
-trampoline named after where it stands. CFFI's C text is its own; nothing is parsed at import.
-"""
+`_flambeau_fast` keeps the GIL (calls that return at once; dropping it costs 60 ns),
+`_flambeau_blocking` drops it (FLAM_BLOCKS). The second includes the first, so that handles made by
+one are accepted by the other. Every function pointer of a callback struct, and every bare
+function-pointer parameter, gets an `extern "Python"` trampoline named after where it stands. CFFI's
+C text is its own; nothing is parsed at import."""
 
 import contextlib
 import io
@@ -28,7 +28,9 @@ KEEP_GIL = """
 def named_pointer(c_type, name):
     """`flam_status (*)(void *user)` with its name inside, or `T name`."""
     pointer = re.compile(r"\(\s*\*\s*\)")
-    return pointer.sub(f"(*{name})", c_type, count=1) if pointer.search(c_type) else f"{c_type} {name}"
+    return (
+        pointer.sub(f"(*{name})", c_type, count=1) if pointer.search(c_type) else f"{c_type} {name}"
+    )
 
 
 def declaration(f):
@@ -39,8 +41,12 @@ def declaration(f):
 def trampolines(raw):
     """(name, return type, argument list) of each function pointer Python may have to implement."""
     found = {}
-    pointers = [(f"{s['name']}_{m['name']}", m["type"]) for s in raw["structs"] for m in s["fields"]]
-    pointers += [(f"{f['name']}_{p['name']}", p["type"]) for f in raw["functions"] for p in f["params"]]
+    pointers = [
+        (f"{s['name']}_{m['name']}", m["type"]) for s in raw["structs"] for m in s["fields"]
+    ]
+    pointers += [
+        (f"{f['name']}_{p['name']}", p["type"]) for f in raw["functions"] for p in f["params"]
+    ]
     for name, c_type in pointers:
         match = re.fullmatch(r"\s*(.+?)\s*\(\s*\*\s*\w*\s*\)\s*\((.*)\)\s*", c_type, re.S)
         if match:
@@ -49,8 +55,13 @@ def trampolines(raw):
 
 
 def types(raw):
-    lines = ["typedef int32_t flam_bool;", "typedef int32_t flam_status;", "typedef int32_t flam_dtype;",
-             "typedef int32_t flam_device;", "typedef uint64_t flam_scope;"]
+    lines = [
+        "typedef int32_t flam_bool;",
+        "typedef int32_t flam_status;",
+        "typedef int32_t flam_dtype;",
+        "typedef int32_t flam_device;",
+        "typedef uint64_t flam_scope;",
+    ]
     taken = {"flam_bool", "flam_status", "flam_dtype", "flam_device", "flam_scope"}
     lines += [f"typedef int32_t {e['name']};" for e in raw["enums"] if e["name"] not in taken]
     lines += [f"typedef struct {h['name']} {h['name']};" for h in raw["handles"]]
@@ -71,7 +82,8 @@ def module(name, cdef, functions, headers, preamble="", include=None):
 
 
 def c_source(ffi):
-    """The C text that CFFI would compile; it only knows how to write it to a file, and talks about it."""
+    """The C text that CFFI would compile; it only knows how to write it to a file, and talks about
+    it."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         path = os.path.join(folder, "module.c")
         ffi.emit_c_code(path)
@@ -82,10 +94,21 @@ def c_source(ffi):
 def emit(api):
     raw = Api(api.to_json()).raw
     headers = sorted({f["header"] for f in raw["functions"]} | {"derived.h"})
-    pointers = [f'extern "Python" {result} {name}({arguments});'
-                for name, (result, arguments) in trampolines(raw).items()]
-    fast = module("_flambeau_fast", types(raw) + "\n" + "\n".join(pointers),
-                  [f for f in raw["functions"] if not f["blocks"]], headers, KEEP_GIL)
-    blocking = module("_flambeau_blocking", "", [f for f in raw["functions"] if f["blocks"]], headers, "", fast)
-    return {"bindings/python/gen/_flambeau_fast.c": c_source(fast),
-            "bindings/python/gen/_flambeau_blocking.c": c_source(blocking)}
+    pointers = [
+        f'extern "Python" {result} {name}({arguments});'
+        for name, (result, arguments) in trampolines(raw).items()
+    ]
+    fast = module(
+        "_flambeau_fast",
+        types(raw) + "\n" + "\n".join(pointers),
+        [f for f in raw["functions"] if not f["blocks"]],
+        headers,
+        KEEP_GIL,
+    )
+    blocking = module(
+        "_flambeau_blocking", "", [f for f in raw["functions"] if f["blocks"]], headers, "", fast
+    )
+    return {
+        "bindings/python/gen/_flambeau_fast.c": c_source(fast),
+        "bindings/python/gen/_flambeau_blocking.c": c_source(blocking),
+    }

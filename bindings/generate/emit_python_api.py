@@ -1,9 +1,8 @@
 """Emits `flambeau._gen.api`: one thin Python function per C function, same names without `flam_`.
 
 The hand-written parts of the package stand on these. Arguments are Python values (tensors, handles,
-sequences, strings); results are wrapped; a failure is raised. Handles other than tensors get a small class
-each, released when collected.
-"""
+sequences, strings); results are wrapped; a failure is raised. Handles other than tensors get a
+small class each, released when collected."""
 
 from python_model import Api, c_arguments, docstring, result_wrapper, signature
 
@@ -29,7 +28,9 @@ def _wrap(h):
 
 def handle_classes(api):
     """Classes of handles that have a release function."""
-    names = sorted({h["name"].removeprefix("flam_") for h in api.raw["handles"]} - {"tensor", "tensor_list"})
+    names = sorted(
+        {h["name"].removeprefix("flam_") for h in api.raw["handles"]} - {"tensor", "tensor_list"}
+    )
     return [n for n in names if f"{n}_release" in api.by_name]
 
 
@@ -70,7 +71,11 @@ def emit_function(f, wrappers):
         lines.append(f"    {call}")
     elif kind in ("status", "handle"):
         lines.append(f"    h = {call}")
-        lines += ["    if h:", "        _raise()"] if kind == "status" else ["    if not h:", "        return _none()"]
+        lines += (
+            ["    if h:", "        _raise()"]
+            if kind == "status"
+            else ["    if not h:", "        return _none()"]
+        )
         if kind == "handle":
             lines.append(f"    return {known(result_wrapper(f.result['type'], kind), wrappers)}(h)")
         elif outs:
@@ -80,7 +85,11 @@ def emit_function(f, wrappers):
                 values.append(f"{wrapper}({o}[0])" if wrapper else f"{o}[0]")
             lines.append(f"    return {', '.join(values)}")
     else:
-        wrapper = result_wrapper(f.result["type"], kind) if kind != "borrowed" or "char" in f.result["type"] else ""
+        wrapper = (
+            result_wrapper(f.result["type"], kind)
+            if kind != "borrowed" or "char" in f.result["type"]
+            else ""
+        )
         lines.append(f"    return {wrapper}({call})" if wrapper else f"    return {call}")
     return "\n".join(lines) + "\n\n"
 

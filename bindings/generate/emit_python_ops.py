@@ -1,10 +1,9 @@
 """Emits `flambeau._gen.ops`: torch's spellings of the operations, from api.json.
 
-Every C function with a spelling becomes one plain function with torch's parameter names. Its body tries the
-direct call first and leaves numbers, NumPy scalars and mistakes to `_slow`, so that the usual call costs one
-C call and one object. Names shared by several functions become dispatchers over them. Nothing here knows an
-operation by name.
-"""
+Every C function with a spelling becomes one plain function with torch's parameter names. Its body
+tries the direct call first and leaves numbers, NumPy scalars and mistakes to `_slow`, so that the
+usual call costs one C call and one object. Names shared by several functions become dispatchers
+over them. Nothing here knows an operation by name."""
 
 from collections import defaultdict
 
@@ -38,8 +37,12 @@ def spec(params):
     rows = []
     for p in params:
         kind = p.kind + ("?" if p.nullable else "")
-        flags = ("v" if p.variadic else "") + ("k" if p.keyword else "") + ("" if p.required else "o")
-        rows.append(f'("{p.name}", "{kind}", {"_E_" + p.enum if p.enum else p.absent or None}, "{flags}")')
+        flags = (
+            ("v" if p.variadic else "") + ("k" if p.keyword else "") + ("" if p.required else "o")
+        )
+        rows.append(
+            f'("{p.name}", "{kind}", {"_E_" + p.enum if p.enum else p.absent or None}, "{flags}")'
+        )
     return "(" + ", ".join(rows) + ("," if rows else "") + ")"
 
 
@@ -47,7 +50,9 @@ class Emitter:
     def __init__(self, api):
         self.api = api
         self.lines = []
-        self.names = defaultdict(lambda: defaultdict(list))  # namespace -> name -> [python function name]
+        self.names = defaultdict(
+            lambda: defaultdict(list)
+        )  # namespace -> name -> [python function name]
 
     def emit(self, *lines):
         self.lines += lines
@@ -79,14 +84,16 @@ class Emitter:
         extra = []
         for p in params:
             alias = ALIASES.get(p.name)
-            if alias and not any(q.variadic for q in params[:params.index(p)]):
+            if alias and not any(q.variadic for q in params[: params.index(p)]):
                 extra.append(f"{alias}=_UNSET")
         reductions = [p for p in params if p.kind == "enum" and p.name == "reduction"]
         if reductions:
             extra += ["size_average=None", "reduce=None"]
         if out_form:
             extra.append("out=None")
-        creates = any(p.kind == "device" for p in params) and any(p.name == "requires_grad" for p in params)
+        creates = any(p.kind == "device" for p in params) and any(
+            p.name == "requires_grad" for p in params
+        )
         if creates:
             extra += ["layout=None", "pin_memory=False", "memory_format=None"]
         variadic = next((p for p in params if p.variadic), None)
@@ -96,17 +103,28 @@ class Emitter:
             text += ", **_named"
         self.emit(f"_S{name} = {spec(params)}", "", "", f"def {name}({text}):", docstring(f))
         if variadic and variadic.kind == "tensors":
-            self.emit(f"    if _len({variadic.name}) == 1 and {variadic.name}[0].__class__ in _SEQUENCES:",
-                      f"        {variadic.name} = {variadic.name}[0]")
+            self.emit(
+                f"    if _len({variadic.name}) == 1 and {variadic.name}[0].__class__ in _SEQUENCES:",
+                f"        {variadic.name} = {variadic.name}[0]",
+            )
         elif variadic:
-            self.emit(f'    {variadic.name} = _variadic({variadic.name}, _named, "{variadic.name}", "{public}")')
+            self.emit(
+                f'    {variadic.name} = _variadic({variadic.name}, _named, "{variadic.name}", "{public}")'
+            )
         for i, p in enumerate(params):
             self._prepare(p, extra)
-            if i and p.kind == "tensor" and f.result["kind"] == "handle":  # an operand may be a plain number
-                self.emit(f"    if {p.name}.__class__ in _NUMBERS:", f"        {p.name} = _scalar({p.name})")
+            if (
+                i and p.kind == "tensor" and f.result["kind"] == "handle"
+            ):  # an operand may be a plain number
+                self.emit(
+                    f"    if {p.name}.__class__ in _NUMBERS:",
+                    f"        {p.name} = _scalar({p.name})",
+                )
         if reductions:
-            self.emit("    if size_average is not None or reduce is not None:",
-                      "        reduction = _legacy_reduction(size_average, reduce)")
+            self.emit(
+                "    if size_average is not None or reduce is not None:",
+                "        reduction = _legacy_reduction(size_average, reduce)",
+            )
         if out_form:
             self.emit("    if out is not None:")
             self._call(out_form, params, "        ", "out", self._values(params) + ["out"])
@@ -115,8 +133,10 @@ class Emitter:
         else:
             self._call(f, params, "    ", "new", self._values(params))
         if creates:
-            at = next(i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i] == "    return t")
-            self.lines[at:at + 1] = ["    return t.pin_memory() if pin_memory else t"]
+            at = next(
+                i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i] == "    return t"
+            )
+            self.lines[at : at + 1] = ["    return t.pin_memory() if pin_memory else t"]
         self.emit("", "")
         self._rename(name, public)
 
@@ -158,8 +178,12 @@ class Emitter:
         retry = f'"{f.name.rstrip("_") if result != "self" else f.name}"'
         names = ", ".join(p.name for p in order) + ("," if len(order) == 1 else "")
         tail = ", out._h" if result == "out" else "".join(", " + o for o in outs)
-        self.emit(f"{indent}try:", f"{indent}    h = {call}", f"{indent}except _RETRY:",
-                  f"{indent}    h = _slow({function}, {retry}, _S_{self._spec_owner(f, result)}, ({names}){tail})")
+        self.emit(
+            f"{indent}try:",
+            f"{indent}    h = {call}",
+            f"{indent}except _RETRY:",
+            f"{indent}    h = _slow({function}, {retry}, _S_{self._spec_owner(f, result)}, ({names}){tail})",
+        )
         self._finish(f, indent, result, outs, values)
 
     def _spec_owner(self, f, result):
@@ -195,10 +219,17 @@ class Emitter:
     def _functional_inplace(self, f, spelled):
         """F's form takes `inplace=True` where the operation has an in-place form."""
         extra = type(f.params[0])("inplace", "bool", "flam_bool", default="False")
-        params = [p for p in f.params if not p.keyword] + [extra] + [p for p in f.params if p.keyword]
+        params = (
+            [p for p in f.params if not p.keyword] + [extra] + [p for p in f.params if p.keyword]
+        )
         passed = ", ".join(f"{p.name}={p.name}" if p.keyword else p.name for p in f.params)
-        self.emit(f"def _F_{f.name}({signature(params)}):", docstring(f),
-                  f"    return _{f.name}_({passed}) if inplace else _{f.name}({passed})", "", "")
+        self.emit(
+            f"def _F_{f.name}({signature(params)}):",
+            docstring(f),
+            f"    return _{f.name}_({passed}) if inplace else _{f.name}({passed})",
+            "",
+            "",
+        )
         self._rename(f"_F_{f.name}", f.name)
 
     # ---- the module
@@ -226,7 +257,8 @@ class Emitter:
         return "\n".join(self.lines).rstrip() + "\n"
 
     def _derived_spellings(self, f):
-        """An in-place form is spelled as its base, with an underscore, where that is a function or method."""
+        """An in-place form is spelled as its base, with an underscore, where that is a function or
+        method."""
         base = self.api.by_name[f.base]
         return [s + "_" for s in base.spellings]
 
@@ -242,15 +274,18 @@ class Emitter:
         """What is exported where; one name over several functions becomes a dispatcher."""
         for space, names in self.names.items():
             table = {"torch": "TORCH", "Tensor": "TENSOR", "F": "FUNCTIONAL"}.get(
-                space, space.removeprefix("torch.").replace(".", "_").upper())
+                space, space.removeprefix("torch.").replace(".", "_").upper()
+            )
             self.emit(f"{table} = {{")
             for name, functions in sorted(names.items()):
                 functions = list(dict.fromkeys(functions))
                 if len(functions) == 1:
                     value = functions[0]
                 else:
-                    pairs = ", ".join(f"({g}, _S{g.replace('_F_', '_', 1) if g.startswith('_F_') else g})"
-                                      for g in functions)
+                    pairs = ", ".join(
+                        f"({g}, _S{g.replace('_F_', '_', 1) if g.startswith('_F_') else g})"
+                        for g in functions
+                    )
                     value = f'_overloaded("{name}", {pairs})'
                 self.emit(f'    "{name}": {value},')
             self.emit("}")

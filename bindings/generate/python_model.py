@@ -1,12 +1,12 @@
 """What api.json's functions look like from Python: parameters, defaults, conversions, signatures.
 
-Shared by the emitters of the thin API, of torch's spellings and of the stubs, so that all three agree.
-Everything follows from parameter kinds; no function is known by name.
-"""
+Shared by the emitters of the thin API, of torch's spellings and of the stubs, so that all three
+agree. Everything follows from parameter kinds; no function is known by name."""
 
 import keyword
 import re
 from dataclasses import dataclass, field
+
 
 @dataclass
 class Param:
@@ -48,8 +48,13 @@ class Function:
     @property
     def in_place(self):
         """Writes into its first operand and returns it."""
-        return (self.result["kind"] == "handle" and bool(self.params) and self.params[0].mutable
-                and self.params[0].kind == "tensor" and self.name.endswith("_"))
+        return (
+            self.result["kind"] == "handle"
+            and bool(self.params)
+            and self.params[0].mutable
+            and self.params[0].kind == "tensor"
+            and self.name.endswith("_")
+        )
 
     @property
     def module(self):
@@ -63,7 +68,9 @@ class Api:
         self.raw = raw
         self.enums = {e["name"]: enum_words(e) for e in self.raw["enums"]}
         self.constants = {v["name"]: v["value"] for e in self.raw["enums"] for v in e["values"]}
-        self.tails = {v["name"]: w for e in self.raw["enums"] for v, w in zip(e["values"], enum_words(e))}
+        self.tails = {
+            v["name"]: w for e in self.raw["enums"] for v, w in zip(e["values"], enum_words(e))
+        }
         self.functions = [self._function(f) for f in self.raw["functions"]]
         self.by_name = {f.name: f for f in self.functions}
 
@@ -72,15 +79,27 @@ class Api:
         for p in f["params"]:
             if p.get("count_of"):
                 continue
-            made = Param(p["name"], p["kind"], p["type"], p.get("enum") or "", bool(p.get("nullable")),
-                         None, bool(p.get("variadic")), bool(p.get("keyword")), bool(p.get("mutable")),
-                         handle_name(p["type"]))
+            made = Param(
+                p["name"],
+                p["kind"],
+                p["type"],
+                p.get("enum") or "",
+                bool(p.get("nullable")),
+                None,
+                bool(p.get("variadic")),
+                bool(p.get("keyword")),
+                bool(p.get("mutable")),
+                handle_name(p["type"]),
+            )
             if p["kind"] == "out":
                 outs.append(made)
                 continue
             if p["kind"] == "pointer" and made.nullable:  # one number that may be absent
-                made.kind = {"const int64_t *": "int", "const double *": "double", "const flam_bool *": "bool"}.get(
-                    p["type"], "pointer")
+                made.kind = {
+                    "const int64_t *": "int",
+                    "const double *": "double",
+                    "const flam_bool *": "bool",
+                }.get(p["type"], "pointer")
             if p.get("default") is not None:
                 made.default = self.default(made, str(p["default"]))
             if keyword.iskeyword(made.name):
@@ -88,9 +107,19 @@ class Api:
             params.append(made)
         for before, after in zip(params, params[1:]):
             after.keyword = after.keyword or before.keyword
-        return Function(f["name"][len("flam_"):], bool(f["blocks"]), f["doc"], f["result"], params, outs,
-                        [normal_spelling(s) for s in f.get("torch") or []], f.get("form") or "",
-                        (f.get("base") or "").removeprefix("flam_"), f["header"], f["params"])
+        return Function(
+            f["name"][len("flam_") :],
+            bool(f["blocks"]),
+            f["doc"],
+            f["result"],
+            params,
+            outs,
+            [normal_spelling(s) for s in f.get("torch") or []],
+            f.get("form") or "",
+            (f.get("base") or "").removeprefix("flam_"),
+            f["header"],
+            f["params"],
+        )
 
     def default(self, p, text):
         """Python source for a default written in C."""
@@ -104,7 +133,9 @@ class Api:
             return "True" if text not in ("0", "false") else "False"
         if p.kind == "enum":
             value = self.constants[text] if text in self.constants else int(text)
-            return repr(next(word for word, number in self.enums[p.enum].items() if number == value))
+            return repr(
+                next(word for word, number in self.enums[p.enum].items() if number == value)
+            )
         if p.kind == "string":
             return text if text.startswith('"') else repr(text)
         if p.kind in ("int", "size") and re.fullmatch(r"INT64_MAX", text):
@@ -120,14 +151,15 @@ class Api:
 
 
 def enum_words(e):
-    """Enumerators as Python's strings, in order: the tail after the common prefix, in lower case."""
+    """Enumerators as Python's strings, in order: the tail after the common prefix, in lower
+    case."""
     names = [v["name"] for v in e["values"]]
     prefix = names[0]
     for n in names[1:]:
         while not n.startswith(prefix):
             prefix = prefix[:-1]
-    prefix = prefix[:prefix.rfind("_") + 1]
-    return {n[len(prefix):].lower(): v["value"] for n, v in zip(names, e["values"])}
+    prefix = prefix[: prefix.rfind("_") + 1]
+    return {n[len(prefix) :].lower(): v["value"] for n, v in zip(names, e["values"])}
 
 
 def handle_name(c_type):
@@ -136,10 +168,10 @@ def handle_name(c_type):
 
 
 def normal_spelling(s):
-    """"F.relu" and "torch.nn.functional.relu" are one name."""
+    """ "F.relu" and "torch.nn.functional.relu" are one name."""
     for prefix in ("torch.nn.functional.", "nn.functional."):
         if s.startswith(prefix):
-            return "F." + s[len(prefix):]
+            return "F." + s[len(prefix) :]
     return s
 
 
@@ -147,13 +179,17 @@ def normal_spelling(s):
 
 
 def c_arguments(p):
-    """Python expressions that pass parameter `p` to C without looking closely; `_slow` handles the rest."""
+    """Python expressions that pass parameter `p` to C without looking closely; `_slow` handles the
+    rest."""
     n = p.name
     if p.kind in ("tensor", "handle"):
         return [f"_NULL if {n} is None else {n}._h" if p.nullable else f"{n}._h"]
     if p.kind == "tensors":
         if p.nullable:
-            return [f"_NULL if {n} is None else [_t._h for _t in {n}]", f"0 if {n} is None else _len({n})"]
+            return [
+                f"_NULL if {n} is None else [_t._h for _t in {n}]",
+                f"0 if {n} is None else _len({n})",
+            ]
         return [f"[_t._h for _t in {n}]", f"_len({n})"]
     if p.kind in ("ints", "doubles"):
         if p.nullable:
@@ -219,7 +255,7 @@ def docstring(f, indent="    "):
     if told:
         lines += ["", *told]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    quoted = '"""' + text.replace("\n", "\n" + indent) + ('\n' + indent if told else "") + '"""'
+    quoted = '"""' + text.replace("\n", "\n" + indent) + ("\n" + indent if told else "") + '"""'
     return indent + "\n".join(line.rstrip() for line in quoted.split("\n"))
 
 
@@ -227,10 +263,24 @@ def docstring(f, indent="    "):
 
 
 def result_wrapper(c_type, kind):
-    """Name of the runtime helper that turns a C result into a Python value; "" where none is needed."""
+    """Name of the runtime helper that turns a C result into a Python value; "" where none is
+    needed."""
     c_type = c_type.replace("const ", "").strip()
     if kind in ("handle", "borrowed") and "*" in c_type:
         name = handle_name(c_type)
-        return "_wrap" if name == "tensor" else "_tensors" if name == "tensor_list" else f"_wrap_{name}" if name else ""
-    return {"flam_bool": "_bool", "flam_dtype": "_dtype", "flam_device": "_device", "char *": "_text",
-            "char*": "_text"}.get(c_type, "")
+        return (
+            "_wrap"
+            if name == "tensor"
+            else "_tensors"
+            if name == "tensor_list"
+            else f"_wrap_{name}"
+            if name
+            else ""
+        )
+    return {
+        "flam_bool": "_bool",
+        "flam_dtype": "_dtype",
+        "flam_device": "_device",
+        "char *": "_text",
+        "char*": "_text",
+    }.get(c_type, "")

@@ -1,4 +1,5 @@
-"""Fixtures of the Python suite. `--device cpu|sim|emu|cuda` says where tensors are made; the default is the cpu."""
+"""Fixtures of the Python suite. `--device cpu|sim|emu|cuda` says where tensors are made; the
+default is the cpu."""
 
 import os
 import pathlib
@@ -12,7 +13,12 @@ sys.path.insert(0, str(ROOT / "bindings" / "python"))
 
 def pytest_addoption(parser):
     try:
-        parser.addoption("--device", default="cpu", choices=["cpu", "sim", "emu", "cuda"], help="where tensors are made")
+        parser.addoption(
+            "--device",
+            default="cpu",
+            choices=["cpu", "sim", "emu", "cuda"],
+            help="where tensors are made",
+        )
     except ValueError:  # another suite's conftest in the same run has the option already
         pass
 
@@ -25,9 +31,12 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def torch():
     import flambeau
+
     return flambeau
 
 
 @pytest.fixture(scope="session")
 def device(request):
-    return {"cpu": "cpu", "sim": "cuda", "emu": "cuda", "cuda": "cuda"}[request.config.getoption("--device")]
+    return {"cpu": "cpu", "sim": "cuda", "emu": "cuda", "cuda": "cuda"}[
+        request.config.getoption("--device")
+    ]

@@ -18,7 +18,9 @@ def test_graph_facts(torch):
     w = torch.ones(2, requires_grad=True)
     y = w * 2
     assert w.is_leaf and not y.is_leaf and y.requires_grad and w.grad_fn is None
-    assert y.grad_fn.name() == "MulBackward0" and repr(y.grad_fn).startswith("<MulBackward0 object at ")
+    assert y.grad_fn.name() == "MulBackward0" and repr(y.grad_fn).startswith(
+        "<MulBackward0 object at "
+    )
     assert y.grad_fn.next_functions[0][0].variable.tolist() == [1, 1]
     assert not y.detach().requires_grad
 
@@ -100,14 +102,14 @@ def test_function(torch):
 
         @staticmethod
         def backward(ctx, grad):
-            x, = ctx.saved_tensors
+            (x,) = ctx.saved_tensors
             assert ctx.needs_input_grad == (True, False)
             return grad * 3 * x * x * ctx.factor, None
 
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = Cube.apply(x, 2.0)
     assert y.grad_fn.name() == "CubeBackward"
-    first, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
     assert first.tolist() == [6, 24]
     first.sum().backward()
     assert x.grad.tolist() == [12, 24]

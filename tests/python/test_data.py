@@ -10,6 +10,7 @@ import pytest
 @pytest.fixture
 def data(torch):
     import flambeau.utils.data as data
+
     return data
 
 
@@ -78,8 +79,12 @@ def test_exception_of_a_worker(torch, data):
 
 def test_collation(torch, data):
     Point = collections.namedtuple("Point", "x y")
-    batch = data.default_collate([{"a": 1, "p": Point(1.0, np.float32(2)), "s": "u"},
-                                  {"a": 2, "p": Point(3.0, np.float32(4)), "s": "v"}])
+    batch = data.default_collate(
+        [
+            {"a": 1, "p": Point(1.0, np.float32(2)), "s": "u"},
+            {"a": 2, "p": Point(3.0, np.float32(4)), "s": "v"},
+        ]
+    )
     assert batch["a"].tolist() == [1, 2] and batch["a"].dtype is torch.int64
     assert batch["p"].x.tolist() == [1, 3] and batch["p"].x.dtype is torch.float64
     assert batch["p"].y.dtype is torch.float32 and batch["s"] == ["u", "v"]

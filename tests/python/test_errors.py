@@ -4,7 +4,9 @@ import pytest
 
 
 def test_classes(torch):
-    assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError and issubclass(torch.OutOfMemoryError, RuntimeError)
+    assert torch.cuda.OutOfMemoryError is torch.OutOfMemoryError and issubclass(
+        torch.OutOfMemoryError, RuntimeError
+    )
     with pytest.raises(torch.ShapeError) as found:
         torch.ones(3) + torch.ones(4)
     assert isinstance(found.value, RuntimeError) and found.value.code == 2
@@ -13,20 +15,37 @@ def test_classes(torch):
     assert (torch.ones(1) + 1).item() == 2
 
 
-@pytest.mark.parametrize("call, text", [
-    (lambda torch, x: torch.add(x, "a"), r"add\(\): argument 'other' \(position 2\) must be Tensor, not str"),
-    (lambda torch, x: x.sum("a"), r"sum\(\): argument 'dim' \(position 2\) must be tuple of ints, not str"),
-    (lambda torch, x: x.unsqueeze(), r"missing.*'dim'"),
-    (lambda torch, x: torch.max(x, "a"), r"max\(\) received an invalid combination of arguments - got \(Tensor, str\)"),
-    (lambda torch, x: torch.zeros(2, shape=3), r"zeros\(\) got an unexpected keyword argument 'shape'"),
-])
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (
+            lambda torch, x: torch.add(x, "a"),
+            r"add\(\): argument 'other' \(position 2\) must be Tensor, not str",
+        ),
+        (
+            lambda torch, x: x.sum("a"),
+            r"sum\(\): argument 'dim' \(position 2\) must be tuple of ints, not str",
+        ),
+        (lambda torch, x: x.unsqueeze(), r"missing.*'dim'"),
+        (
+            lambda torch, x: torch.max(x, "a"),
+            r"max\(\) received an invalid combination of arguments - got \(Tensor, str\)",
+        ),
+        (
+            lambda torch, x: torch.zeros(2, shape=3),
+            r"zeros\(\) got an unexpected keyword argument 'shape'",
+        ),
+    ],
+)
 def test_type_errors_name_the_argument(torch, call, text):
     with pytest.raises(TypeError, match=text):
         call(torch, torch.ones(2))
 
 
 def test_enum_words(torch):
-    with pytest.raises(ValueError, match=r"argument 'reduction' must be one of 'none', 'mean', 'sum'.*, not 'avg'"):
+    with pytest.raises(
+        ValueError, match=r"argument 'reduction' must be one of 'none', 'mean', 'sum'.*, not 'avg'"
+    ):
         torch.nn.functional.mse_loss(torch.ones(1), torch.ones(1), reduction="avg")
 
 

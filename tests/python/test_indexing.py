@@ -4,10 +4,30 @@ import numpy as np
 import pytest
 
 INDICES = [
-    0, -1, slice(None), slice(1, None), slice(None, -1), slice(0, 3, 2), None, Ellipsis, (0, 1), (slice(None), 2),
-    (Ellipsis, 0), (0, Ellipsis), (None, 1), (slice(None), None, 1), (0, slice(1, 3), None, -1),
-    [0, 2], ([0, 1], [1, 2]), (slice(None), [0, 2]), ([0, 1], slice(None), [0, 1]), np.array([1, 0]),
-    (slice(1, 3), np.array([[0, 1], [2, 0]])), (np.array([0, 1]), None), (0, [0, 1], slice(None)), [],
+    0,
+    -1,
+    slice(None),
+    slice(1, None),
+    slice(None, -1),
+    slice(0, 3, 2),
+    None,
+    Ellipsis,
+    (0, 1),
+    (slice(None), 2),
+    (Ellipsis, 0),
+    (0, Ellipsis),
+    (None, 1),
+    (slice(None), None, 1),
+    (0, slice(1, 3), None, -1),
+    [0, 2],
+    ([0, 1], [1, 2]),
+    (slice(None), [0, 2]),
+    ([0, 1], slice(None), [0, 1]),
+    np.array([1, 0]),
+    (slice(1, 3), np.array([[0, 1], [2, 0]])),
+    (np.array([0, 1]), None),
+    (0, [0, 1], slice(None)),
+    [],
 ]
 
 
@@ -65,13 +85,16 @@ def test_views_share_memory(torch, device):
     assert t[1, 0].tolist() == [13, 14, 15]
 
 
-@pytest.mark.parametrize("index, kind, text", [
-    (3, IndexError, "index 3 is out of bounds for dimension 0 with size 3"),
-    ((0, -5), IndexError, "index -5 is out of bounds"),
-    ((0, 0, 0, 0), IndexError, "too many indices for tensor of dimension 3"),
-    (slice(None, None, -1), ValueError, "step must be greater than zero"),
-    ("a", TypeError, "only integers, slices"),
-])
+@pytest.mark.parametrize(
+    "index, kind, text",
+    [
+        (3, IndexError, "index 3 is out of bounds for dimension 0 with size 3"),
+        ((0, -5), IndexError, "index -5 is out of bounds"),
+        ((0, 0, 0, 0), IndexError, "too many indices for tensor of dimension 3"),
+        (slice(None, None, -1), ValueError, "step must be greater than zero"),
+        ("a", TypeError, "only integers, slices"),
+    ],
+)
 def test_mistakes(torch, index, kind, text):
     t = torch.zeros(3, 4, 3)
     with pytest.raises(kind, match=text):

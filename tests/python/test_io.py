@@ -21,8 +21,15 @@ def round_trip(torch, value, **options):
 
 def test_round_trip(torch):
     base = torch.arange(12.0).reshape(3, 4)
-    value = collections.OrderedDict(a=base.t(), b=base[1:, 2], c=[1, 2.5, "x", None, True], d=torch.Size([1]),
-                                    e=torch.float16, f=torch.device("cpu"), g=torch.nn.Parameter(torch.ones(2)))
+    value = collections.OrderedDict(
+        a=base.t(),
+        b=base[1:, 2],
+        c=[1, 2.5, "x", None, True],
+        d=torch.Size([1]),
+        e=torch.float16,
+        f=torch.device("cpu"),
+        g=torch.nn.Parameter(torch.ones(2)),
+    )
     found = round_trip(torch, value)
     assert found["a"].tolist() == base.t().tolist() and found["a"].stride() == (1, 4)
     assert found["b"].tolist() == [6, 10]
@@ -32,8 +39,21 @@ def test_round_trip(torch):
     assert found["a"].data_ptr() != base.data_ptr()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
-                                   "uint8", "bool"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "float32",
+        "float64",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+    ],
+)
 def test_dtypes(torch, dtype):
     t = torch.tensor([0, 1, 1]).to(getattr(torch, dtype))
     found = round_trip(torch, t)
@@ -69,9 +89,14 @@ def test_missing_file(torch, tmp_path):
 
 @pytest.mark.skipif(not TORCH, reason="FLAMBEAU_TEST_TORCH names no Python with PyTorch")
 def test_with_pytorch(torch, tmp_path):
-    torch.save({"w": torch.arange(6.0).reshape(2, 3).t(), "p": torch.nn.Parameter(torch.ones(2))}, tmp_path / "ours.pt")
-    code = ("import torch, sys; d = torch.load('ours.pt'); assert d['w'].tolist() == [[0, 3], [1, 4], [2, 5]]; "
-            "torch.save({'h': torch.ones(2).half(), 'n': torch.nn.Linear(2, 1).state_dict()}, 'theirs.pt')")
+    torch.save(
+        {"w": torch.arange(6.0).reshape(2, 3).t(), "p": torch.nn.Parameter(torch.ones(2))},
+        tmp_path / "ours.pt",
+    )
+    code = (
+        "import torch, sys; d = torch.load('ours.pt'); assert d['w'].tolist() == [[0, 3], [1, 4], [2, 5]]; "
+        "torch.save({'h': torch.ones(2).half(), 'n': torch.nn.Linear(2, 1).state_dict()}, 'theirs.pt')"
+    )
     subprocess.run([TORCH, "-c", code], cwd=tmp_path, check=True)
     theirs = torch.load(tmp_path / "theirs.pt")
     assert theirs["h"].dtype is torch.float16 and list(theirs["n"]) == ["weight", "bias"]

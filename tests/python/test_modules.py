@@ -12,12 +12,18 @@ def net(torch):
 
 
 def test_repr(torch, net):
-    assert repr(net) == ("Sequential(\n  (0): Linear(in_features=3, out_features=4, bias=True)\n  (1): ReLU()\n"
-                         "  (2): Linear(in_features=4, out_features=1, bias=True)\n)")
+    assert repr(net) == (
+        "Sequential(\n  (0): Linear(in_features=3, out_features=4, bias=True)\n  (1): ReLU()\n"
+        "  (2): Linear(in_features=4, out_features=1, bias=True)\n)"
+    )
     assert repr(torch.nn.Dropout(0.2)) == "Dropout(p=0.2, inplace=False)"
-    assert repr(torch.nn.MaxPool2d(2)) == ("MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, "
-                                            "ceil_mode=False)")
-    assert repr(torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU()])) == "ModuleList(\n  (0-1): 2 x ReLU()\n)"
+    assert repr(torch.nn.MaxPool2d(2)) == (
+        "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)"
+    )
+    assert (
+        repr(torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU()]))
+        == "ModuleList(\n  (0-1): 2 x ReLU()\n)"
+    )
 
 
 def test_names(torch, net):
@@ -47,9 +53,11 @@ def test_registration(torch):
     with pytest.raises(AttributeError, match="'Net' object has no attribute 'scale'"):
         net.scale
     with pytest.raises(AttributeError, match="before Module.__init__"):
+
         class Late(nn.Module):
             def __init__(self):
                 self.layer = nn.Linear(1, 1)
+
         Late()
 
 
@@ -85,7 +93,9 @@ def test_forward_hooks(torch, net):
 
 def test_backward_hook(torch, net):
     seen = {}
-    net[2].register_full_backward_hook(lambda m, gi, go: seen.update(gi=gi[0].shape, go=go[0].shape))
+    net[2].register_full_backward_hook(
+        lambda m, gi, go: seen.update(gi=gi[0].shape, go=go[0].shape)
+    )
     net(torch.ones(5, 3)).sum().backward()
     assert seen == {"gi": (5, 4), "go": (5, 1)}
 
@@ -97,14 +107,17 @@ def test_train_and_eval(torch):
     assert net.train()[0].training is True
 
 
-@pytest.mark.parametrize("name, options, expected", [
-    ("SGD", {}, [0.512, 1.024, 1.536]),
-    ("SGD", {"momentum": 0.9}, [0.062, 0.124, 0.186]),
-    ("SGD", {"momentum": 0.9, "nesterov": True}, [-0.10835, -0.2167, -0.32506]),
-    ("Adam", {}, [0.70159, 1.70062, 2.70038]),
-    ("Adam", {"weight_decay": 0.1}, [0.70159, 1.70062, 2.70038]),
-    ("AdamW", {}, [0.69891, 1.69494, 2.69170]),
-])
+@pytest.mark.parametrize(
+    "name, options, expected",
+    [
+        ("SGD", {}, [0.512, 1.024, 1.536]),
+        ("SGD", {"momentum": 0.9}, [0.062, 0.124, 0.186]),
+        ("SGD", {"momentum": 0.9, "nesterov": True}, [-0.10835, -0.2167, -0.32506]),
+        ("Adam", {}, [0.70159, 1.70062, 2.70038]),
+        ("Adam", {"weight_decay": 0.1}, [0.70159, 1.70062, 2.70038]),
+        ("AdamW", {}, [0.69891, 1.69494, 2.69170]),
+    ],
+)
 def test_three_steps(torch, device, name, options, expected):
     """The numbers are PyTorch's."""
     w = torch.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
@@ -136,13 +149,16 @@ def test_optimizer_arguments(torch):
         torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=-1)
 
 
-@pytest.mark.parametrize("make, expected", [
-    (lambda s, o: s.StepLR(o, 2, 0.5), [1, 1, 0.5, 0.5, 0.25]),
-    (lambda s, o: s.LambdaLR(o, lambda e: 1 / (1 + e)), [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
-    (lambda s, o: s.CosineAnnealingLR(o, 4), [1, 0.85355, 0.5, 0.14645, 0]),
-    (lambda s, o: s.MultiStepLR(o, [1, 3], 0.1), [1, 0.1, 0.1, 0.01, 0.01]),
-    (lambda s, o: s.ExponentialLR(o, 0.5), [1, 0.5, 0.25, 0.125, 0.0625]),
-])
+@pytest.mark.parametrize(
+    "make, expected",
+    [
+        (lambda s, o: s.StepLR(o, 2, 0.5), [1, 1, 0.5, 0.5, 0.25]),
+        (lambda s, o: s.LambdaLR(o, lambda e: 1 / (1 + e)), [1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]),
+        (lambda s, o: s.CosineAnnealingLR(o, 4), [1, 0.85355, 0.5, 0.14645, 0]),
+        (lambda s, o: s.MultiStepLR(o, [1, 3], 0.1), [1, 0.1, 0.1, 0.01, 0.01]),
+        (lambda s, o: s.ExponentialLR(o, 0.5), [1, 0.5, 0.25, 0.125, 0.0625]),
+    ],
+)
 def test_schedules(torch, make, expected):
     optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     schedule = make(torch.optim.lr_scheduler, optimizer)

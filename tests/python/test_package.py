@@ -9,15 +9,23 @@ PATH = os.path.join(os.path.dirname(__file__), "..", "..", "bindings", "python")
 
 
 def run(*arguments, **environment):
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": PATH, **environment})
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": PATH, **environment},
+    )
 
 
 def test_import_is_quick_and_light():
     """Best of five fresh processes, bytecode cached; NumPy and json are not pulled in."""
-    subprocess.run([sys.executable, "-m", "compileall", "-q", os.path.join(PATH, "flambeau")], check=True)
-    code = ("import sys, time; t = time.process_time(); import flambeau; print(time.process_time() - t); "
-            "assert 'numpy' not in sys.modules and 'json' not in sys.modules and 'ctypes' not in sys.modules")
+    subprocess.run(
+        [sys.executable, "-m", "compileall", "-q", os.path.join(PATH, "flambeau")], check=True
+    )
+    code = (
+        "import sys, time; t = time.process_time(); import flambeau; print(time.process_time() - t); "
+        "assert 'numpy' not in sys.modules and 'json' not in sys.modules and 'ctypes' not in sys.modules"
+    )
     times = []
     for _ in range(5):
         done = run("-c", code)
@@ -28,7 +36,8 @@ def test_import_is_quick_and_light():
 
 def test_as_torch(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text(textwrap.dedent("""
+    script.write_text(
+        textwrap.dedent("""
         import sys
         import torch
         import torch.nn as nn
@@ -43,7 +52,8 @@ def test_as_torch(tmp_path):
             import torch.nothing
         except ModuleNotFoundError as problem:
             print(problem)
-    """))
+    """)
+    )
     done = run("-m", "flambeau.as_torch", str(script), "--flag", "3")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("tensor([2., 2.]) torch.float32\nNo module named 'torch.nothing'")
@@ -56,9 +66,11 @@ def test_missing_library_is_named(tmp_path):
 
 
 def test_fast_calls_keep_the_gil(torch):
-    """The fast module's calls must not let another thread run: a counter in Python stands still meanwhile."""
+    """The fast module's calls must not let another thread run: a counter in Python stands still
+    meanwhile."""
     import threading
     import time
+
     count, running = [0], True
 
     def spin():

@@ -7,11 +7,22 @@ import numpy as np
 import pytest
 
 
-@pytest.mark.parametrize("data, dtype, shape", [
-    (1, "int64", ()), (1.5, "float32", ()), (True, "bool", ()), ([], "float32", (0,)), ([1, 2], "int64", (2,)),
-    ([1, 2.5], "float32", (2,)), ([True, 2], "int64", (2,)), ([[1.0, 2], [3, 4]], "float32", (2, 2)),
-    ([[]], "float32", (1, 0)), (np.float64(2), "float64", ()), (np.arange(3, dtype=np.int16), "int16", (3,)),
-])
+@pytest.mark.parametrize(
+    "data, dtype, shape",
+    [
+        (1, "int64", ()),
+        (1.5, "float32", ()),
+        (True, "bool", ()),
+        ([], "float32", (0,)),
+        ([1, 2], "int64", (2,)),
+        ([1, 2.5], "float32", (2,)),
+        ([True, 2], "int64", (2,)),
+        ([[1.0, 2], [3, 4]], "float32", (2, 2)),
+        ([[]], "float32", (1, 0)),
+        (np.float64(2), "float64", ()),
+        (np.arange(3, dtype=np.int16), "int16", (3,)),
+    ],
+)
 def test_inference(torch, data, dtype, shape):
     made = torch.tensor(data)
     assert made.dtype is getattr(torch, dtype)
@@ -25,13 +36,28 @@ def test_ragged_data_is_refused(torch):
         torch.tensor(["a"])
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8",
-                                   "uint8", "bool"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "float32",
+        "float64",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+    ],
+)
 def test_round_trip_of_values(torch, device, dtype):
     t = torch.tensor([[0, 1, 1], [1, 0, 1]], dtype=getattr(torch, dtype), device=device)
     assert t.tolist() == [[0, 1, 1], [1, 0, 1]]
     assert t[1, 0].item() == 1
-    assert type(t[1, 0].item()) is {"b": bool, "f": float}.get("b" if dtype == "bool" else "f" if "float" in dtype else "i", int)
+    assert type(t[1, 0].item()) is {"b": bool, "f": float}.get(
+        "b" if dtype == "bool" else "f" if "float" in dtype else "i", int
+    )
 
 
 def test_numpy_shares_memory(torch):
@@ -60,8 +86,8 @@ def test_operators_take_numbers_on_both_sides(torch, device):
     assert (1 - x).tolist() == [0, -1, -3]
     assert (2 * x).tolist() == [2, 4, 8]
     assert (8 / x).tolist() == [8, 4, 2]
-    assert (x ** 2).tolist() == [1, 4, 16]
-    assert (2 ** x).tolist() == [2, 4, 16]
+    assert (x**2).tolist() == [1, 4, 16]
+    assert (2**x).tolist() == [2, 4, 16]
     assert (x // 3).tolist() == [0, 0, 1]
     assert (x % 3).tolist() == [1, 2, 1]
     assert (-x).tolist() == [-1, -2, -4]
@@ -133,13 +159,18 @@ def test_legacy_types(torch):
     assert torch.FloatTensor([1, 2]).dtype is torch.float32
     assert torch.LongTensor(2, 3).shape == (2, 3)
     assert torch.Tensor([1, 2]).dtype is torch.float32
-    assert isinstance(torch.ones(1), torch.FloatTensor) and not isinstance(torch.ones(1), torch.LongTensor)
+    assert isinstance(torch.ones(1), torch.FloatTensor) and not isinstance(
+        torch.ones(1), torch.LongTensor
+    )
     assert torch.ones(1).type() == "torch.FloatTensor"
 
 
 def test_dtype_device_and_size_print_as_torch_does(torch):
     assert repr(torch.float32) == "torch.float32"
-    assert repr(torch.device("cuda", 1)) == "device(type='cuda', index=1)" and str(torch.device("cuda:1")) == "cuda:1"
+    assert (
+        repr(torch.device("cuda", 1)) == "device(type='cuda', index=1)"
+        and str(torch.device("cuda:1")) == "cuda:1"
+    )
     assert repr(torch.ones(2, 3).shape) == "torch.Size([2, 3])"
     assert torch.Size([2, 3]).numel() == 6 and isinstance(torch.Size([2, 3])[1:], torch.Size)
 

@@ -1,27 +1,63 @@
 """flambeau: PyTorch's interface over libflambeau. `import flambeau as torch`.
 
-What a program needs at once is imported here; packages (`nn`, `optim`, `utils`, ...) are loaded on first use,
-so that the import stays under 100 ms.
-"""
+What a program needs at once is imported here; packages (`nn`, `optim`, `utils`, ...) are loaded on
+first use, so that the import stays under 100 ms."""
 
 import importlib as _importlib
 
 from . import _types
-from ._errors import (DeviceError, DeviceMismatchError, DtypeError, Error, FileError, HostMemoryError,
-                      InvalidArgumentError, LibraryError, OutOfMemoryError, OutOfRangeError, ShapeError,
-                      UnsupportedError)
+from ._errors import (
+    DeviceError,
+    DeviceMismatchError,
+    DtypeError,
+    Error,
+    FileError,
+    HostMemoryError,
+    InvalidArgumentError,
+    LibraryError,
+    OutOfMemoryError,
+    OutOfRangeError,
+    ShapeError,
+    UnsupportedError,
+)
 from ._tensor import Tensor
-from ._types import (Size, channels_last, contiguous_format, device, dtype, finfo, iinfo, layout, memory_format,
-                     preserve_format, strided)
+from ._types import (
+    Size,
+    channels_last,
+    contiguous_format,
+    device,
+    dtype,
+    finfo,
+    iinfo,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from ._gen import ops as _ops
 from ._default_device import get_default_device, set_default_device
 from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
-from ._functions import (get_default_dtype, is_complex, is_floating_point, is_storage, is_tensor, numel,
-                         set_default_dtype, set_default_tensor_type, typename)
+from ._functions import (
+    get_default_dtype,
+    is_complex,
+    is_floating_point,
+    is_storage,
+    is_tensor,
+    numel,
+    set_default_dtype,
+    set_default_tensor_type,
+    typename,
+)
 from ._legacy import CPU as _CPU_TYPES
 from ._printing import set_printoptions
-from .autograd import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
-                       set_grad_enabled)
+from .autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 
 __version__ = "2.15.0+flambeau.0.1.0"  # programs compare it with torch's
 
@@ -31,13 +67,39 @@ for _name, _function in _ops.TORCH.items():
     globals().setdefault(_name, _function)
 from math import e, inf, nan, pi  # noqa: E402
 
-_PACKAGES = {"accelerator", "amp", "as_torch", "autograd", "backends", "cuda", "nn", "optim", "random", "safetensors",
-             "serialization", "utils", "version"}
-_LAZY = {"save": "serialization", "load": "serialization", "manual_seed": "random", "seed": "random",
-         "initial_seed": "random", "get_rng_state": "random", "set_rng_state": "random", "Generator": "random",
-         "default_generator": "random", "randint": "random",
-         "randint_like": "random", "normal": "random", "from_dlpack": "_dlpack", "autocast": "amp",
-         "UntypedStorage": "_storage", "TypedStorage": "_storage"}
+_PACKAGES = {
+    "accelerator",
+    "amp",
+    "as_torch",
+    "autograd",
+    "backends",
+    "cuda",
+    "nn",
+    "optim",
+    "random",
+    "safetensors",
+    "serialization",
+    "utils",
+    "version",
+}
+_LAZY = {
+    "save": "serialization",
+    "load": "serialization",
+    "manual_seed": "random",
+    "seed": "random",
+    "initial_seed": "random",
+    "get_rng_state": "random",
+    "set_rng_state": "random",
+    "Generator": "random",
+    "default_generator": "random",
+    "randint": "random",
+    "randint_like": "random",
+    "normal": "random",
+    "from_dlpack": "_dlpack",
+    "autocast": "amp",
+    "UntypedStorage": "_storage",
+    "TypedStorage": "_storage",
+}
 
 
 def __getattr__(name):
@@ -48,7 +110,9 @@ def __getattr__(name):
             if problem.name != f"{__name__}.{name}":
                 raise
     elif name in _LAZY:
-        found = globals()[name] = getattr(_importlib.import_module("." + _LAZY[name], __name__), name)
+        found = globals()[name] = getattr(
+            _importlib.import_module("." + _LAZY[name], __name__), name
+        )
         return found
     raise AttributeError(f"module 'torch' has no attribute '{name}' in flambeau {__version__}")
 

@@ -1,8 +1,9 @@
-"""What generated functions stand on: argument conversion off the fast path, overloads, results, errors.
+"""What generated functions stand on: argument conversion off the fast path, overloads, results,
+errors.
 
-A generated body tries the direct C call; when a Python value does not fit (`AttributeError`, `TypeError`,
-`KeyError`), `_slow` converts each argument by its declared kind, with an error that names the argument.
-"""
+A generated body tries the direct C call; when a Python value does not fit (`AttributeError`,
+`TypeError`, `KeyError`), `_slow` converts each argument by its declared kind, with an error that
+names the argument."""
 
 from collections import namedtuple
 from operator import index
@@ -47,7 +48,9 @@ def _dtype(code):
 def _tensors(h):
     """An owned `flam_tensor_list *` as a tuple of tensors."""
     try:
-        return tuple(_entry(_fast.flam_tensor_list_get(h, i)) for i in range(_fast.flam_tensor_list_size(h)))
+        return tuple(
+            _entry(_fast.flam_tensor_list_get(h, i)) for i in range(_fast.flam_tensor_list_size(h))
+        )
     finally:
         _fast.flam_tensor_list_release(h)
 
@@ -81,7 +84,8 @@ class _Handle:
 
 
 def _raise():
-    """Raises this thread's pending error and forgets it. A callback's own exception comes back as itself."""
+    """Raises this thread's pending error and forgets it. A callback's own exception comes back as
+    itself."""
     code = _fast.flam_error_code()
     payload = _fast.flam_error_payload()
     if payload != _NULL:
@@ -112,7 +116,8 @@ _small = {}
 
 
 def _scalar(value):
-    """A plain number as an operand. The ones that programs keep using are kept (never zero: 0.0 equals -0.0)."""
+    """A plain number as an operand. The ones that programs keep using are kept (never zero: 0.0
+    equals -0.0)."""
     key = value.__class__, value
     found = _small.get(key)
     if found is None:
@@ -141,8 +146,10 @@ def _kind_name(value):
 
 
 def _mismatch(name, position, parameter, wanted, value):
-    return TypeError(f"{name}(): argument '{parameter}' (position {position + 1}) must be {wanted}, "
-                     f"not {_kind_name(value)}")
+    return TypeError(
+        f"{name}(): argument '{parameter}' (position {position + 1}) must be {wanted}, "
+        f"not {_kind_name(value)}"
+    )
 
 
 def _as_ints(value):
@@ -151,9 +158,21 @@ def _as_ints(value):
     return [index(v) for v in value]
 
 
-_WANTED = {"tensor": "Tensor", "tensors": "tuple of Tensors", "ints": "tuple of ints", "doubles": "tuple of floats",
-           "int": "int", "size": "int", "double": "Number", "bool": "bool", "dtype": "torch.dtype",
-           "device": "torch.device", "string": "str", "enum": "str", "handle": "handle"}
+_WANTED = {
+    "tensor": "Tensor",
+    "tensors": "tuple of Tensors",
+    "ints": "tuple of ints",
+    "doubles": "tuple of floats",
+    "int": "int",
+    "size": "int",
+    "double": "Number",
+    "bool": "bool",
+    "dtype": "torch.dtype",
+    "device": "torch.device",
+    "string": "str",
+    "enum": "str",
+    "handle": "handle",
+}
 
 
 def _convert(name, position, parameter, kind, enum, value, keep):
@@ -161,8 +180,13 @@ def _convert(name, position, parameter, kind, enum, value, keep):
     nullable = kind.endswith("?")
     kind = kind.rstrip("?")
     if value is None and (nullable or kind in ("dtype", "device")):
-        return [_NULL, 0] if kind in ("ints", "doubles", "tensors", "strings") else \
-            [enum or 0] if kind in ("dtype", "device") else [_NULL]
+        return (
+            [_NULL, 0]
+            if kind in ("ints", "doubles", "tensors", "strings")
+            else [enum or 0]
+            if kind in ("dtype", "device")
+            else [_NULL]
+        )
     try:
         if kind == "tensor":
             found = value if hasattr(value, "_h") else _number(value)
@@ -203,12 +227,15 @@ def _convert(name, position, parameter, kind, enum, value, keep):
 
 
 def _slow(function, name, parameters, values, *rest):
-    """Calls `function` after converting each value by its parameter's kind. `values` are in C order."""
+    """Calls `function` after converting each value by its parameter's kind. `values` are in C
+    order."""
     keep, arguments = [], []
     by_name = {p[0]: p for p in parameters}
     for position, (row, value) in enumerate(zip(by_name.values(), values)):
         parameter, kind, enum, _ = row
-        if type(value) is object:  # the generated modules' marker for an argument that was not given
+        if (
+            type(value) is object
+        ):  # the generated modules' marker for an argument that was not given
             raise TypeError(f"{name}() missing required argument: '{parameter}'")
         arguments += _convert(name, position, parameter, kind, enum, value, keep)
     return function(*arguments, *rest)
@@ -245,9 +272,15 @@ def _result(name, fields):
     base = namedtuple(name, fields)
 
     def text(self):
-        return f"torch.return_types.{name}(\n" + ",\n".join(f"{n}={v!r}" for n, v in zip(fields, self)) + ")"
+        return (
+            f"torch.return_types.{name}(\n"
+            + ",\n".join(f"{n}={v!r}" for n, v in zip(fields, self))
+            + ")"
+        )
 
-    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torch.return_types"})
+    return type(
+        name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torch.return_types"}
+    )
 
 
 # ---- overloads ---------------------------------------------------------------------------------------------
@@ -260,7 +293,9 @@ def _fits(kind, value, strict):
     if value is None:
         return nullable or kind in ("dtype", "device")
     is_tensor = hasattr(value, "_h") and hasattr(value, "dim")
-    number = isinstance(value, (int, float)) or (type(value).__module__ == "numpy" and not hasattr(value, "__len__"))
+    number = isinstance(value, (int, float)) or (
+        type(value).__module__ == "numpy" and not hasattr(value, "__len__")
+    )
     if kind == "tensor":
         return is_tensor or (not strict and number)
     if kind == "tensors":
@@ -268,10 +303,15 @@ def _fits(kind, value, strict):
     if kind == "bool":
         return isinstance(value, bool) or (not strict and hasattr(value, "__index__"))
     if kind in ("int", "size"):
-        return hasattr(value, "__index__") and not isinstance(value, bool) and not (strict and is_tensor)
+        return (
+            hasattr(value, "__index__")
+            and not isinstance(value, bool)
+            and not (strict and is_tensor)
+        )
     if kind == "ints":
-        return _fits("int", value, strict) or (isinstance(value, (tuple, list)) and all(
-            _fits("int", v, strict) for v in value))
+        return _fits("int", value, strict) or (
+            isinstance(value, (tuple, list)) and all(_fits("int", v, strict) for v in value)
+        )
     if kind == "double":
         return (number and not isinstance(value, bool)) or (not strict and is_tensor)
     if kind == "dtype":
@@ -313,7 +353,8 @@ def _matches(parameters, args, kwargs, strict):
 
 
 def _overloaded(name, *options):
-    """One function over several: the first whose parameters fit, remembered by the arguments' types."""
+    """One function over several: the first whose parameters fit, remembered by the arguments'
+    types."""
     cache = {}
 
     def choose(args, kwargs):
@@ -321,10 +362,14 @@ def _overloaded(name, *options):
             for function, parameters in options:
                 if _matches(parameters, args, kwargs, strict):
                     return function
-        got = ", ".join([_kind_name(a) for a in args] + [f"{k}={_kind_name(v)}" for k, v in kwargs.items()])
+        got = ", ".join(
+            [_kind_name(a) for a in args] + [f"{k}={_kind_name(v)}" for k, v in kwargs.items()]
+        )
         forms = "\n".join(f" * ({_shown(parameters)})" for _, parameters in options)
-        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                        f"{forms}\n")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+            f"{forms}\n"
+        )
 
     def call(*args, **kwargs):
         key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
@@ -341,8 +386,16 @@ def _overloaded(name, *options):
 
 
 def _shown(parameters):
-    names = {"tensor": "Tensor", "tensors": "tuple of Tensors", "ints": "tuple of ints", "double": "float",
-             "dtype": "torch.dtype", "device": "torch.device", "enum": "str", "string": "str"}
+    names = {
+        "tensor": "Tensor",
+        "tensors": "tuple of Tensors",
+        "ints": "tuple of ints",
+        "double": "float",
+        "dtype": "torch.dtype",
+        "device": "torch.device",
+        "enum": "str",
+        "string": "str",
+    }
     parts, starred = [], False
     for parameter, kind, _, flags in parameters:
         if "k" in flags and not starred:

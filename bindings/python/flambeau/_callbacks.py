@@ -1,8 +1,9 @@
-"""Python objects and functions as C sees them: `void *user`, `drop`, and failures that keep their exception.
+"""Python objects and functions as C sees them: `void *user`, `drop`, and failures that keep their
+exception.
 
-`keep(value)` gives a pointer that stays good until the library calls `DROP` on it, exactly once. A trampoline
-that fails records the exception object itself; `_call._raise` raises that same object at the caller.
-"""
+`keep(value)` gives a pointer that stays good until the library calls `DROP` on it, exactly once. A
+trampoline that fails records the exception object itself; `_call._raise` raises that same object at
+the caller."""
 
 import traceback
 
@@ -38,7 +39,9 @@ def failed(problem):
 
 
 def guarded(name):
-    """Makes a function the implementation of trampoline `name`; what it raises becomes the call's failure."""
+    """Makes a function the implementation of trampoline `name`; what it raises becomes the call's
+    failure."""
+
     def define(function):
         def run(*args):
             try:
@@ -46,8 +49,10 @@ def guarded(name):
                 return OK
             except BaseException as problem:
                 return failed(problem)
+
         ffi.def_extern(name=name)(run)
         return getattr(_fast, name)
+
     return define
 
 

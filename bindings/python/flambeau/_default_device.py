@@ -1,4 +1,5 @@
-"""The device that creation functions take where none is named: set for good, or for a `with` block."""
+"""The device that creation functions take where none is named: set for good, or for a `with`
+block."""
 
 from ._gen import api
 

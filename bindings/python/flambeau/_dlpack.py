@@ -1,8 +1,8 @@
-"""DLPack: tensors to and from other libraries over shared memory, versioned structs (1.x) and the older ones.
+"""DLPack: tensors to and from other libraries over shared memory, versioned structs (1.x) and the
+older ones.
 
-An exported struct lives in `_exports` until its deleter runs, which the consumer calls from any thread. ctypes
-is imported with this module only, not with the package.
-"""
+An exported struct lives in `_exports` until its deleter runs, which the consumer calls from any
+thread. ctypes is imported with this module only, not with the package."""
 
 import ctypes
 
@@ -17,10 +17,18 @@ _READ_ONLY, _COPIED = 1, 2
 
 
 class _DLTensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -31,17 +39,29 @@ class _Managed(ctypes.Structure):
 
 
 class _Versioned(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
-                ("deleter", _Deleter), ("flags", ctypes.c_uint64), ("tensor", _DLTensor)]
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", _Deleter),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    ]
 
 
 _NAMES = {_Managed: b"dltensor", _Versioned: b"dltensor_versioned"}
-_USED = {kind: b"used_" + name for kind, name in _NAMES.items()}  # capsules keep pointers to these bytes
+_USED = {
+    kind: b"used_" + name for kind, name in _NAMES.items()
+}  # capsules keep pointers to these bytes
 _python = ctypes.pythonapi
 _python.PyCapsule_New.restype = ctypes.py_object
 _python.PyCapsule_New.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
-_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", _python)
+)
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", _python)
+)
 _python.PyCapsule_SetName.argtypes = ctypes.py_object, ctypes.c_char_p
 
 _exports = {}
@@ -50,7 +70,17 @@ _exports = {}
 def _code_of(dtype):
     """(type code, bits) of a dtype in DLPack."""
     name = dtype._name
-    code = 6 if name == "bool" else 4 if name == "bfloat16" else 2 if dtype.is_floating_point else 0 if dtype.is_signed else 1
+    code = (
+        6
+        if name == "bool"
+        else 4
+        if name == "bfloat16"
+        else 2
+        if dtype.is_floating_point
+        else 0
+        if dtype.is_signed
+        else 1
+    )
     return code, 8 * dtype.itemsize
 
 
@@ -80,6 +110,7 @@ def _ready(tensor):
             _raise()
     else:
         from ._gen import api
+
         api.device_synchronize(tensor.device)
 
 
@@ -89,7 +120,9 @@ def export(tensor, stream=None, max_version=None, dl_device=None, copy=None):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if dl_device is not None and tuple(dl_device) != tuple(tensor.__dlpack_device__()):
         if dl_device[0] != _CPU or copy is False:
-            raise BufferError(f"cannot export a tensor on {tensor.device} as DLPack device {tuple(dl_device)}")
+            raise BufferError(
+                f"cannot export a tensor on {tensor.device} as DLPack device {tuple(dl_device)}"
+            )
         tensor, copy = tensor.cpu(), False
     if copy:
         tensor = tensor.clone()
@@ -140,20 +173,28 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     capsule = _capsule_of(ext_tensor) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
     kind = next((k for k, name in _NAMES.items() if _is_valid(id(capsule), name)), None)
     if kind is None:
-        raise TypeError("from_dlpack(): the argument has no __dlpack__ and is no unused DLPack capsule")
+        raise TypeError(
+            "from_dlpack(): the argument has no __dlpack__ and is no unused DLPack capsule"
+        )
     address = _pointer(id(capsule), _NAMES[kind])
     managed = kind.from_address(address)
     if kind is _Versioned and managed.major > 1:
-        raise BufferError(f"the producer wrote DLPack {managed.major}.{managed.minor}; versions up to 1 are understood")
+        raise BufferError(
+            f"the producer wrote DLPack {managed.major}.{managed.minor}; versions up to 1 are understood"
+        )
     t = managed.tensor
     dtype = _BY_CODE.get((t.code, t.bits))
     if dtype is None or t.lanes != 1:
-        raise BufferError(f"DLPack type code {t.code} with {t.bits} bits and {t.lanes} lanes is not supported")
+        raise BufferError(
+            f"DLPack type code {t.code} with {t.bits} bits and {t.lanes} lanes is not supported"
+        )
     place = "cpu" if t.device_type in (_CPU, _PINNED) else device_type("cuda", t.device_id)
     _python.PyCapsule_SetName(capsule, _USED[kind])
-    shape = tuple(t.shape[:t.ndim])
-    strides = tuple(t.strides[:t.ndim]) if t.strides else _dense(shape)
-    made = from_memory((t.data or 0) + t.byte_offset, shape, strides, dtype, _Owner(managed, address), place)
+    shape = tuple(t.shape[: t.ndim])
+    strides = tuple(t.strides[: t.ndim]) if t.strides else _dense(shape)
+    made = from_memory(
+        (t.data or 0) + t.byte_offset, shape, strides, dtype, _Owner(managed, address), place
+    )
     made = made.clone() if copy else made
     return made if device is None else made.to(device)
 

@@ -1,9 +1,8 @@
 """Exceptions, and how the thread's pending error of the library becomes one.
 
-Every class is a RuntimeError, as programs written for PyTorch expect, and also the builtin that Python
-users would look for (IndexError, ValueError, ...). An exception that left a Python callback comes back as
-the very same object.
-"""
+Every class is a RuntimeError, as programs written for PyTorch expect, and also the builtin that
+Python users would look for (IndexError, ValueError, ...). An exception that left a Python callback
+comes back as the very same object."""
 
 
 class Error(RuntimeError):
@@ -57,9 +56,22 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 _CLASSES = {
-    1: InvalidArgumentError, 2: ShapeError, 3: DtypeError, 4: DeviceMismatchError, 5: OutOfRangeError,
-    6: OutOfMemoryError, 7: HostMemoryError, 8: DeviceError, 9: DeviceError, 10: DeviceError,
-    11: LibraryError, 12: LibraryError, 13: LibraryError, 14: DeviceError, 18: FileError, 20: UnsupportedError,
+    1: InvalidArgumentError,
+    2: ShapeError,
+    3: DtypeError,
+    4: DeviceMismatchError,
+    5: OutOfRangeError,
+    6: OutOfMemoryError,
+    7: HostMemoryError,
+    8: DeviceError,
+    9: DeviceError,
+    10: DeviceError,
+    11: LibraryError,
+    12: LibraryError,
+    13: LibraryError,
+    14: DeviceError,
+    18: FileError,
+    20: UnsupportedError,
 }
 
 

@@ -36,16 +36,23 @@ def _empty_lists(shape):
 def to_numpy(tensor, force=False):
     """An array that shares the tensor's memory and keeps it alive."""
     import numpy
+
     if force:
         tensor = tensor.detach().cpu()
     elif tensor.device.type != "cpu":
-        raise TypeError(f"can't convert {tensor.device} device type tensor to numpy. "
-                        "Use Tensor.cpu() to copy the tensor to host memory first.")
+        raise TypeError(
+            f"can't convert {tensor.device} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
+        )
     elif tensor.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
     dtype = tensor.dtype
     if dtype is _BFLOAT16:
-        raise TypeError("Got unsupported ScalarType BFloat16: NumPy has no such dtype; use tensor.float().numpy()")
+        raise TypeError(
+            "Got unsupported ScalarType BFloat16: NumPy has no such dtype; use tensor.float().numpy()"
+        )
     shape, size = tensor.shape, dtype.itemsize
     if 0 in shape:
         return numpy.empty(shape, dtype._numpy)
@@ -64,11 +71,17 @@ def to_numpy(tensor, force=False):
 
 def reduced(tensor, protocol):
     """What `rebuild` needs."""
-    return bytes(raw_bytes(tensor)), tuple(tensor.shape), tensor.dtype._code, str(tensor.device), \
-        tensor.requires_grad and tensor.is_leaf
+    return (
+        bytes(raw_bytes(tensor)),
+        tuple(tensor.shape),
+        tensor.dtype._code,
+        str(tensor.device),
+        tensor.requires_grad and tensor.is_leaf,
+    )
 
 
 def rebuild(data, shape, code, device, requires_grad):
     """A tensor from its pickled parts."""
     from ._factory import from_bytes
+
     return from_bytes(data, shape, BY_CODE[code], device, requires_grad)

@@ -9,15 +9,23 @@ from ._tensor import Tensor
 from ._types import BY_NUMPY, NAMES
 from ._types import device_code
 
-_BOOL, _INT64, _FLOAT32, _FLOAT64 = NAMES["bool"], NAMES["int64"], NAMES["float32"], NAMES["float64"]
+_BOOL, _INT64, _FLOAT32, _FLOAT64 = (
+    NAMES["bool"],
+    NAMES["int64"],
+    NAMES["float32"],
+    NAMES["float64"],
+)
 _HALVES = NAMES["float16"], NAMES["bfloat16"]
 
 
 def from_bytes(data, shape, dtype, device=None, requires_grad=False):
     """A tensor with a copy of `data`, which holds `shape` elements of `dtype` in C order."""
     cell = ffi.from_buffer(data) if len(data) else _NULL
-    return wrap(_blocking.flam_tensor_from_data(cell, shape, len(shape), dtype._code, device_code(device),
-                                                requires_grad))
+    return wrap(
+        _blocking.flam_tensor_from_data(
+            cell, shape, len(shape), dtype._code, device_code(device), requires_grad
+        )
+    )
 
 
 # ---- torch.tensor ------------------------------------------------------------------------------------------
@@ -25,7 +33,10 @@ def from_bytes(data, shape, dtype, device=None, requires_grad=False):
 
 def _is_sequence(value):
     return isinstance(value, (list, tuple, range)) or (
-        hasattr(value, "__getitem__") and hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)))
+        hasattr(value, "__getitem__")
+        and hasattr(value, "__len__")
+        and not isinstance(value, (str, bytes, dict))
+    )
 
 
 def _shape_of(data):
@@ -45,13 +56,17 @@ def _flatten(data, shape, dim, flat):
     """Appends the leaves of nested sequences to `flat`, checking that they form a box."""
     if dim == len(shape):
         if _is_sequence(data) and not getattr(data, "shape", True) == ():
-            raise ValueError(f"expected {len(shape)} dimensions, found a nested sequence deeper than the first")
+            raise ValueError(
+                f"expected {len(shape)} dimensions, found a nested sequence deeper than the first"
+            )
         flat.append(data)
         return
     if isinstance(data, Tensor) or type(data).__module__ == "numpy":
         data = data.tolist()
     if not _is_sequence(data):
-        raise TypeError(f"expected sequence of length {shape[dim]} at dim {dim} (got a {type(data).__name__})")
+        raise TypeError(
+            f"expected sequence of length {shape[dim]} at dim {dim} (got a {type(data).__name__})"
+        )
     if len(data) != shape[dim]:
         raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
     if dim + 1 == len(shape) and not any(map(_is_sequence, data)):
@@ -84,8 +99,11 @@ def _inferred(flat):
             if isinstance(value, str):
                 raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
             raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
-        if found.is_floating_point > best.is_floating_point or found.is_floating_point == best.is_floating_point and \
-                (best is _BOOL or found.itemsize > best.itemsize):
+        if (
+            found.is_floating_point > best.is_floating_point
+            or found.is_floating_point == best.is_floating_point
+            and (best is _BOOL or found.itemsize > best.itemsize)
+        ):
             best = found
     return best
 
@@ -100,16 +118,24 @@ def _packed(flat, dtype):
         return array(dtype._letter, map(int, flat))
     except OverflowError:
         if dtype is _INT64:
-            raise RuntimeError("Overflow when unpacking long: a number does not fit into int64") from None
-        raise RuntimeError(f"value cannot be converted to type {dtype._name} without overflow") from None
+            raise RuntimeError(
+                "Overflow when unpacking long: a number does not fit into int64"
+            ) from None
+        raise RuntimeError(
+            f"value cannot be converted to type {dtype._name} without overflow"
+        ) from None
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
-    """A tensor with a copy of `data`: a number, nested sequences of numbers, an array or a tensor."""
+    """A tensor with a copy of `data`: a number, nested sequences of numbers, an array or a
+    tensor."""
     if isinstance(data, Tensor):
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                      "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-                      UserWarning, stacklevel=2)
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
         made = data.detach().to(device, dtype, copy=True)
     elif _has_array(data):
         made = _copied(_numpy_array(data), dtype, device)
@@ -124,8 +150,11 @@ def _from_sequence(data, dtype, device):
     shape, flat = _shape_of(data), []
     _flatten(data, shape, 0, flat)
     if any(isinstance(v, (str, bytes)) for v in flat):
-        raise TypeError("new(): invalid data type 'str'" if not shape else
-                        f"too many dimensions '{type(flat[0]).__name__}'")
+        raise TypeError(
+            "new(): invalid data type 'str'"
+            if not shape
+            else f"too many dimensions '{type(flat[0]).__name__}'"
+        )
     dtype = dtype or _inferred(flat)
     if dtype in _HALVES:
         return from_bytes(_packed(flat, _FLOAT32), shape, _FLOAT32).to(device, dtype)
@@ -136,54 +165,87 @@ def _from_sequence(data, dtype, device):
 
 
 def _has_array(data):
-    return type(data).__module__ == "numpy" or (hasattr(data, "__array__") and not isinstance(data, (int, float)))
+    return type(data).__module__ == "numpy" or (
+        hasattr(data, "__array__") and not isinstance(data, (int, float))
+    )
 
 
 def _numpy_array(data):
     import numpy
+
     return numpy.asarray(data)
 
 
 def _dtype_of_array(a):
     found = BY_NUMPY.get(a.dtype.str.lstrip("<|="))
     if found is None:
-        raise TypeError(f"can't convert np.ndarray of type {a.dtype}. The only supported types are: float64, float32, "
-                        "float16, int64, int32, int16, int8, uint8, and bool.")
+        raise TypeError(
+            f"can't convert np.ndarray of type {a.dtype}. The only supported types are: float64, float32, "
+            "float16, int64, int32, int16, int8, uint8, and bool."
+        )
     return found
 
 
 def _copied(a, dtype, device):
     import numpy
+
     a = numpy.ascontiguousarray(a).reshape(a.shape)
-    made = from_bytes(memoryview(a).cast("B") if a.size else b"", a.shape, _dtype_of_array(a), device)
+    made = from_bytes(
+        memoryview(a).cast("B") if a.size else b"", a.shape, _dtype_of_array(a), device
+    )
     return made if dtype is None else made.to(dtype)
 
 
 def from_numpy(ndarray):
     """A tensor over the array's memory: writes to one are seen in the other."""
     import numpy
+
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     dtype = _dtype_of_array(ndarray)
     size = dtype.itemsize
     if any(s < 0 for s in ndarray.strides):
-        raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are "
-                         "not currently supported. (You can probably work around this by making a copy of your array "
-                         "with array.copy().)")
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+            "not currently supported. (You can probably work around this by making a copy of your array "
+            "with array.copy().)"
+        )
     if any(s % size for s in ndarray.strides):
-        raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
-                         "reallocate the memory.")
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+            "reallocate the memory."
+        )
     if not ndarray.flags.writeable:
-        warnings.warn("The given NumPy array is not writable; writing to the tensor would be undefined behavior. Copy "
-                      "the array first.", UserWarning, stacklevel=2)
-    return from_memory(ndarray.ctypes.data, ndarray.shape, tuple(s // size for s in ndarray.strides), dtype, ndarray)
+        warnings.warn(
+            "The given NumPy array is not writable; writing to the tensor would be undefined behavior. Copy "
+            "the array first.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return from_memory(
+        ndarray.ctypes.data,
+        ndarray.shape,
+        tuple(s // size for s in ndarray.strides),
+        dtype,
+        ndarray,
+    )
 
 
 def from_memory(address, shape, strides, dtype, owner, device=None):
     """A tensor over memory that lives as long as `owner`, which the tensor keeps."""
     from ._callbacks import DROP, keep
-    h = _fast.flam_tensor_from_blob(ffi.cast("void *", address), shape, len(shape), strides, len(shape), dtype._code,
-                                    device_code(device), DROP, keep(owner))
+
+    h = _fast.flam_tensor_from_blob(
+        ffi.cast("void *", address),
+        shape,
+        len(shape),
+        strides,
+        len(shape),
+        dtype._code,
+        device_code(device),
+        DROP,
+        keep(owner),
+    )
     return wrap(h)
 
 
@@ -191,8 +253,12 @@ def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor, sharing its memory where it can."""
     if isinstance(data, Tensor):
         return data.to(device, dtype)
-    if type(data).__module__ == "numpy" and getattr(data, "shape", ()) and data.flags.writeable and \
-            all(s >= 0 for s in data.strides):
+    if (
+        type(data).__module__ == "numpy"
+        and getattr(data, "shape", ())
+        and data.flags.writeable
+        and all(s >= 0 for s in data.strides)
+    ):
         return from_numpy(data).to(device, dtype)
     return tensor(data, dtype=dtype, device=device)
 
@@ -207,7 +273,9 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     room = (len(view) - offset) // size
     n = room if count < 0 else count
     if n > room or offset < 0:
-        raise ValueError(f"buffer of {len(view)} bytes is too small for {count} elements of {dtype} from byte {offset}")
+        raise ValueError(
+            f"buffer of {len(view)} bytes is too small for {count} elements of {dtype} from byte {offset}"
+        )
     cell = ffi.from_buffer(buffer)
     made = from_memory(int(ffi.cast("intptr_t", cell)) + offset, (n,), (1,), dtype, cell)
     return made.requires_grad_() if requires_grad else made
@@ -216,8 +284,18 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
 # ---- creation whose Python form differs from C's --------------------------------------------------------------
 
 
-def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False,
-           out=None):
+def arange(
+    start,
+    end=None,
+    step=1,
+    *,
+    dtype=None,
+    device=None,
+    requires_grad=False,
+    layout=None,
+    pin_memory=False,
+    out=None,
+):
     """Numbers from `start` (0 where one argument is given) up to, without, `end`."""
     if end is None:
         start, end = 0, start
@@ -229,7 +307,8 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
 
 
 def legacy_tensor(data, cls, dtype, device):
-    """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, `torch.LongTensor(...)`: sizes or values, no inference."""
+    """`torch.Tensor(2, 3)`, `torch.Tensor([1, 2])`, `torch.LongTensor(...)`: sizes or values, no
+    inference."""
     dtype = dtype or (_FLOAT32 if cls is None else api.get_default_dtype())
     if not data:
         return ops.TORCH["empty"]((0,), dtype=dtype, device=device)

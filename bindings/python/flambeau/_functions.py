@@ -12,6 +12,7 @@ def is_tensor(obj):
 def is_storage(obj):
     """Whether `obj` is a storage."""
     from ._storage import UntypedStorage
+
     return isinstance(obj, UntypedStorage)
 
 
@@ -32,7 +33,11 @@ def numel(input):
 
 def typename(obj):
     """The name of a tensor's type, or of any object's class."""
-    return obj.type() if isinstance(obj, Tensor) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+    return (
+        obj.type()
+        if isinstance(obj, Tensor)
+        else f"{type(obj).__module__}.{type(obj).__qualname__}"
+    )
 
 
 def get_default_dtype():
@@ -46,8 +51,10 @@ def set_default_dtype(d):
 
 
 def set_default_tensor_type(t):
-    """torch's old form of `set_default_dtype`: takes a type such as `torch.DoubleTensor`, or its name."""
+    """torch's old form of `set_default_dtype`: takes a type such as `torch.DoubleTensor`, or its
+    name."""
     from ._legacy import dtype_of
+
     device, dtype = dtype_of(t, None)
     api.set_default_dtype(dtype)
     api.set_default_device(device or "cpu")

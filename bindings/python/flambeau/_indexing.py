@@ -1,8 +1,8 @@
-"""`x[...]` and `x[...] = value`: an index becomes a list of items for the library, which does the rest.
+"""`x[...]` and `x[...] = value`: an index becomes a list of items for the library, which does the
+rest.
 
-An item is a kind, three numbers and perhaps a tensor (see `flam_index`). A single integer, by far the most
-frequent index, goes straight to `flam_select`.
-"""
+An item is a kind, three numbers and perhaps a tensor (see `flam_index`). A single integer, by far
+the most frequent index, goes straight to `flam_select`."""
 
 from . import _call
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _rel, _scalar
@@ -10,8 +10,9 @@ from ._gen import api
 
 _END = 2**63 - 1
 _KINDS = api._E_flam_index_kind
-_INT, _SLICE, _NONE, _ELLIPSIS, _BOOL, _TENSOR = (_KINDS[k] for k in (
-    "int", "slice", "newaxis", "ellipsis", "bool", "tensor"))
+_INT, _SLICE, _NONE, _ELLIPSIS, _BOOL, _TENSOR = (
+    _KINDS[k] for k in ("int", "slice", "newaxis", "ellipsis", "bool", "tensor")
+)
 
 
 def get(tensor, index):
@@ -20,7 +21,9 @@ def get(tensor, index):
         h = _fast.flam_select(_checked(tensor, index), 0, index)
     else:
         kinds, bounds, tensors, kept = _items(index)
-        h = _blocking.flam_index(tensor._h, kinds, len(kinds), bounds, len(bounds), tensors or _NULL, len(tensors))
+        h = _blocking.flam_index(
+            tensor._h, kinds, len(kinds), bounds, len(bounds), tensors or _NULL, len(tensors)
+        )
     if not h:
         _raise()
     t = _new(_call.Tensor)
@@ -36,10 +39,20 @@ def put(tensor, index, value):
         value = value if value.dtype is tensor.dtype else value.to(dtype=tensor.dtype)
     else:
         from ._factory import as_tensor
+
         value = as_tensor(value, dtype=tensor.dtype, device=tensor.device)
     kinds, bounds, tensors, kept = _items(index)
-    h = _blocking.flam_index_put_(tensor._h, kinds, len(kinds), bounds, len(bounds), tensors or _NULL, len(tensors),
-                                  value._h, False)
+    h = _blocking.flam_index_put_(
+        tensor._h,
+        kinds,
+        len(kinds),
+        bounds,
+        len(bounds),
+        tensors or _NULL,
+        len(tensors),
+        value._h,
+        False,
+    )
     if not h:
         _raise()
     _rel(h)
@@ -49,8 +62,10 @@ def _checked(tensor, index):
     """The tensor's handle; raises torch's text where there is no dimension to index."""
     h = tensor._h
     if not _fast.flam_tensor_dim(h):
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                         "convert a 0-dim tensor to a number")
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+            "convert a 0-dim tensor to a number"
+        )
     size = _fast.flam_tensor_size(h, 0)
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size {size}")
@@ -58,10 +73,19 @@ def _checked(tensor, index):
 
 
 def _is_tuple_like(index):
-    """A short list that holds sequences, slices or tensors counts as a tuple, as it still does in torch."""
-    return isinstance(index, list) and len(index) < 32 and any(
-        part is None or part is Ellipsis or isinstance(part, (slice, list, tuple)) or hasattr(part, "_h")
-        for part in index)
+    """A short list that holds sequences, slices or tensors counts as a tuple, as it still does in
+    torch."""
+    return (
+        isinstance(index, list)
+        and len(index) < 32
+        and any(
+            part is None
+            or part is Ellipsis
+            or isinstance(part, (slice, list, tuple))
+            or hasattr(part, "_h")
+            for part in index
+        )
+    )
 
 
 def _items(index):
@@ -96,8 +120,11 @@ def _bounds(part):
     step = 1 if part.step is None else part.step.__index__()
     if step <= 0:
         raise ValueError("step must be greater than zero")
-    return (0 if part.start is None else part.start.__index__(), _END if part.stop is None else part.stop.__index__(),
-            step)
+    return (
+        0 if part.start is None else part.start.__index__(),
+        _END if part.stop is None else part.stop.__index__(),
+        step,
+    )
 
 
 def _as_index(part):
@@ -109,12 +136,16 @@ def _as_index(part):
     if isinstance(part, (list, tuple, range)):
         from ._factory import tensor
         from ._types import NAMES
+
         values = list(part)
         return tensor(values) if values else tensor(values, dtype=NAMES["int64"])
     if type(part).__module__ == "numpy" and getattr(part, "shape", ()):
         from ._factory import as_tensor
+
         return as_tensor(part)
     if hasattr(part, "__index__"):
         return part.__index__()
-    raise TypeError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-                    f"(got {type(part).__name__})")
+    raise TypeError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+        f"(got {type(part).__name__})"
+    )

@@ -1,12 +1,22 @@
-"""`torch.FloatTensor` and relatives: constructors of one dtype that also answer isinstance, and `Tensor.type`."""
+"""`torch.FloatTensor` and relatives: constructors of one dtype that also answer isinstance, and
+`Tensor.type`."""
 
 from ._tensor import Tensor
 from ._types import NAMES
 from ._types import dtype as dtype_type
 
-_TYPES = {"FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
-          "LongTensor": "int64", "IntTensor": "int32", "ShortTensor": "int16", "CharTensor": "int8",
-          "ByteTensor": "uint8", "BoolTensor": "bool"}
+_TYPES = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+}
 _TYPE_OF = {NAMES[d]: t for t, d in _TYPES.items()}
 
 
@@ -15,17 +25,24 @@ class _TensorType(type):
 
     def __call__(cls, *data, device=None):
         from ._factory import legacy_tensor
+
         return legacy_tensor(data, None, cls.dtype, device or cls.device)
 
     def __instancecheck__(cls, value):
-        return isinstance(value, Tensor) and value.dtype is cls.dtype and value.device.type == cls.device
+        return (
+            isinstance(value, Tensor)
+            and value.dtype is cls.dtype
+            and value.device.type == cls.device
+        )
 
     def __repr__(cls):
         return f"<class '{cls.__module__}.{cls.__name__}'>"
 
 
 def _make(name, module, device):
-    return _TensorType(name, (), {"__module__": module, "dtype": NAMES[_TYPES[name]], "device": device})
+    return _TensorType(
+        name, (), {"__module__": module, "dtype": NAMES[_TYPES[name]], "device": device}
+    )
 
 
 CPU = {name: _make(name, "torch", "cpu") for name in _TYPES}

@@ -1,9 +1,9 @@
 """Finds and opens libflambeau, checks its version, and loads the two extension modules over it.
 
-The library is looked for in FLAMBEAU_LIBRARY, beside this package (`lib/`), and in the source tree's `build/`;
-the extension file beside the package or where the library was found. The extension names libflambeau by its
-soname only: opening the library first, by path, decides which file it gets.
-"""
+The library is looked for in FLAMBEAU_LIBRARY, beside this package (`lib/`), and in the source
+tree's `build/`; the extension file beside the package or where the library was found. The extension
+names libflambeau by its soname only: opening the library first, by path, decides which file it
+gets."""
 
 import glob
 import importlib.machinery
@@ -23,8 +23,10 @@ def _build_folders():
     """The source tree's build folders, newest first."""
     root = os.path.abspath(os.path.join(_HERE, "..", "..", "..", "build"))
     found = [root, *glob.glob(os.path.join(root, "*")), *glob.glob(os.path.join(root, "*", "lib"))]
-    return sorted((f for f in found if os.path.isfile(os.path.join(f, _SONAME))),
-                  key=lambda f: -os.path.getmtime(os.path.join(f, _SONAME)))
+    return sorted(
+        (f for f in found if os.path.isfile(os.path.join(f, _SONAME))),
+        key=lambda f: -os.path.getmtime(os.path.join(f, _SONAME)),
+    )
 
 
 def _find_library():
@@ -39,8 +41,10 @@ def _find_library():
         path = os.path.join(folder, _SONAME)
         if os.path.isfile(path):
             return path
-    raise ImportError(f"{_SONAME} was not found in {', '.join(looked)} nor in the source tree's build folder.\n"
-                      "  build it with `make`, or set FLAMBEAU_LIBRARY to its path")
+    raise ImportError(
+        f"{_SONAME} was not found in {', '.join(looked)} nor in the source tree's build folder.\n"
+        "  build it with `make`, or set FLAMBEAU_LIBRARY to its path"
+    )
 
 
 def _find_extension(library):
@@ -51,14 +55,18 @@ def _find_extension(library):
         path = os.path.join(place, _EXTENSION)
         if os.path.isfile(path):
             return path
-    raise ImportError(f"{_EXTENSION} was not found in {', '.join(dict.fromkeys(looked))}.\n"
-                      "  build it with `make`; it needs the headers of Python (python3-dev)")
+    raise ImportError(
+        f"{_EXTENSION} was not found in {', '.join(dict.fromkeys(looked))}.\n"
+        "  build it with `make`; it needs the headers of Python (python3-dev)"
+    )
 
 
 def _load(name, path):
     """The module `flambeau.<name>` out of the shared extension file."""
     full = f"flambeau.{name}"
-    spec = importlib.util.spec_from_loader(full, importlib.machinery.ExtensionFileLoader(full, path), origin=path)
+    spec = importlib.util.spec_from_loader(
+        full, importlib.machinery.ExtensionFileLoader(full, path), origin=path
+    )
     module = sys.modules[full] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -81,6 +89,8 @@ ffi, fast, blocking = _fast_module.ffi, _fast_module.lib, _blocking_module.lib
 if fast.flam_version_require(*_VERSION):
     _found = fast.flam_version()
     fast.flam_error_clear()
-    raise ImportError(f"{library_path} is version {_found >> 16}.{_found >> 8 & 255}.{_found & 255}; this package needs "
-                      f"{_VERSION[0]}.{_VERSION[1]} or newer of the same major version.\n"
-                      "  build or install a newer libflambeau, or set FLAMBEAU_LIBRARY to one")
+    raise ImportError(
+        f"{library_path} is version {_found >> 16}.{_found >> 8 & 255}.{_found & 255}; this package needs "
+        f"{_VERSION[0]}.{_VERSION[1]} or newer of the same major version.\n"
+        "  build or install a newer libflambeau, or set FLAMBEAU_LIBRARY to one"
+    )

@@ -10,10 +10,22 @@ _PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4,
 _NEVER_SUMMARISE = 2**63 - 1
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
+):
     """Sets how tensors print; `profile` is "default", "short" or "full", the others override it."""
-    values = dict(zip(("precision", "threshold", "edgeitems", "linewidth"), _PROFILES[profile] if profile else ()))
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    values = dict(
+        zip(
+            ("precision", "threshold", "edgeitems", "linewidth"),
+            _PROFILES[profile] if profile else (),
+        )
+    )
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     values.update((name, value) for name, value in given.items() if value is not None)
     for name, value in values.items():
         setattr(_options, name, _NEVER_SUMMARISE if value == math.inf else int(value))

@@ -46,8 +46,11 @@ class TypedStorage(UntypedStorage):
 
     def _elements(self):
         t = self._tensor.detach()
-        return t.as_strided((self.size(),), (1,), -t.storage_offset()) if t.storage_offset() else \
-            t.as_strided((self.size(),), (1,))
+        return (
+            t.as_strided((self.size(),), (1,), -t.storage_offset())
+            if t.storage_offset()
+            else t.as_strided((self.size(),), (1,))
+        )
 
     def tolist(self):
         return self._elements().tolist()

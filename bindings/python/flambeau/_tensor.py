@@ -1,7 +1,7 @@
 """The Tensor class: what Python itself asks of it. Operations come from the generated table.
 
-Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds attributes.
-"""
+Invariant: `_h` owns one count of a `flam_tensor`. Nothing but `_h` is kept, unless the program adds
+attributes."""
 
 from . import _call, _indexing, _printing
 from ._call import _NULL, _NUMBERS, _blocking, _fast, _new, _raise, _scalar, ffi
@@ -11,9 +11,18 @@ from ._types import device as device_type
 from ._types import dtype as dtype_type
 
 _rel = _fast.flam_tensor_release
-_c_add, _c_sub, _c_mul, _c_matmul = _fast.flam_add, _fast.flam_sub, _fast.flam_mul, _fast.flam_matmul
-_c_dim, _c_sizes, _c_dtype, _c_device = (_fast.flam_tensor_dim, _fast.flam_tensor_sizes, _fast.flam_tensor_dtype,
-                                         _fast.flam_tensor_device)
+_c_add, _c_sub, _c_mul, _c_matmul = (
+    _fast.flam_add,
+    _fast.flam_sub,
+    _fast.flam_mul,
+    _fast.flam_matmul,
+)
+_c_dim, _c_sizes, _c_dtype, _c_device = (
+    _fast.flam_tensor_dim,
+    _fast.flam_tensor_sizes,
+    _fast.flam_tensor_dtype,
+    _fast.flam_tensor_device,
+)
 _unpack = ffi.unpack
 _METHODS = ops.TENSOR
 
@@ -29,6 +38,7 @@ class Tensor:
 
     def __new__(cls, *data, device=None):
         from ._factory import legacy_tensor
+
         return legacy_tensor(data, cls, None, device)
 
     def __del__(self, _release=_rel):
@@ -51,8 +61,10 @@ class Tensor:
         found = _fast.flam_tensor_size(self._h, dim)
         if found < 0:
             n = self.dim()
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], "
-                             f"but got {dim})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], "
+                f"but got {dim})"
+            )
         return found
 
     def stride(self, dim=None):
@@ -118,7 +130,8 @@ class Tensor:
         return api.tensor_pin_memory(self)
 
     def record_stream(self, stream):
-        """Says that `stream` uses the memory too, so that it is not reused before its work is done."""
+        """Says that `stream` uses the memory too, so that it is not reused before its work is
+        done."""
         api.tensor_record_stream(self, stream)
 
     # ---- autograd
@@ -161,7 +174,9 @@ class Tensor:
     @grad.setter
     def grad(self, value):
         if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+            )
         if _fast.flam_tensor_set_grad(self._h, _NULL if value is None else value._h):
             _raise()
 
@@ -183,6 +198,7 @@ class Tensor:
     @property
     def grad_fn(self):
         from .autograd.graph import node_of
+
         return node_of(self)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -204,13 +220,16 @@ class Tensor:
         return self
 
     def register_hook(self, hook):
-        """Runs `hook(grad)` when the gradient is computed; what it returns replaces the gradient."""
+        """Runs `hook(grad)` when the gradient is computed; what it returns replaces the
+        gradient."""
         from .autograd.graph import register_hook
+
         return register_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook):
         """Runs `hook(tensor)` after this leaf's gradient was accumulated."""
         from .autograd.graph import register_accumulated_hook
+
         return register_accumulated_hook(self, hook)
 
     # ---- values
@@ -231,11 +250,13 @@ class Tensor:
     def tolist(self):
         """The elements as nested lists; a number for a 0-d tensor."""
         from ._exchange import to_list
+
         return to_list(self)
 
     def numpy(self, *, force=False):
         """A NumPy array over the same memory."""
         from ._exchange import to_numpy
+
         return to_numpy(self, force)
 
     def __array__(self, dtype=None, copy=None):
@@ -246,6 +267,7 @@ class Tensor:
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         from ._dlpack import export
+
         return export(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self):
@@ -286,7 +308,9 @@ class Tensor:
 
     def __contains__(self, value):
         if not isinstance(value, (Tensor, int, float)):
-            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
         return bool((self == value).any())
 
     __hash__ = object.__hash__
@@ -307,8 +331,11 @@ class Tensor:
 
     # ---- moves and conversions
 
-    def to(self, *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
-        """On another device or in another dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`."""
+    def to(
+        self, *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None
+    ):
+        """On another device or in another dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`,
+        `to(tensor)`."""
         for value in args:
             if value.__class__ is dtype_type:
                 dtype = value
@@ -317,17 +344,25 @@ class Tensor:
             elif isinstance(value, Tensor):
                 device, dtype = value.device, value.dtype
             elif isinstance(value, bool):  # in torch's order: non_blocking, then copy
-                non_blocking, copy = (value, copy) if value is args[-1] or non_blocking is False else (non_blocking, value)
+                non_blocking, copy = (
+                    (value, copy)
+                    if value is args[-1] or non_blocking is False
+                    else (non_blocking, value)
+                )
             elif isinstance(value, int):
                 device = device_type(value)
             elif value is not None:
-                raise TypeError(f"to() received an argument of type {type(value).__name__}; expected a device, dtype, "
-                                "tensor or bool")
+                raise TypeError(
+                    f"to() received an argument of type {type(value).__name__}; expected a device, dtype, "
+                    "tensor or bool"
+                )
         return self._moved(device, dtype, non_blocking, copy)
 
     def _moved(self, device, dtype, non_blocking=False, copy=False):
         code = 0 if device is None else device_type(device)._code
-        h = _blocking.flam_to(self._h, code, 0 if dtype is None else dtype._code, non_blocking, copy)
+        h = _blocking.flam_to(
+            self._h, code, 0 if dtype is None else dtype._code, non_blocking, copy
+        )
         if not h:
             _raise()
         if h == self._h:  # nothing changed: the same object, as in torch
@@ -346,7 +381,10 @@ class Tensor:
     def type(self, dtype=None, non_blocking=False):
         """The name of the tensor's type, or the tensor in another dtype."""
         from ._legacy import dtype_of, type_name
-        return type_name(self) if dtype is None else self._moved(*dtype_of(dtype, self), non_blocking)
+
+        return (
+            type_name(self) if dtype is None else self._moved(*dtype_of(dtype, self), non_blocking)
+        )
 
     def type_as(self, other):
         return self.to(other)
@@ -354,17 +392,28 @@ class Tensor:
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
         """A tensor of `data` with this one's dtype and device."""
         from ._factory import tensor
-        return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+        return tensor(
+            data,
+            dtype=dtype or self.dtype,
+            device=device or self.device,
+            requires_grad=requires_grad,
+        )
 
     def new(self, *data):
         from ._factory import legacy_tensor
+
         return legacy_tensor(data, Tensor, self.dtype, self.device)
 
     def _new_like(self, make, size, dtype, device, requires_grad, **named):
         if len(size) == 1 and not isinstance(size[0], int):
             size = size[0]
-        return make(size or named.pop("size", ()), dtype=dtype or self.dtype, device=device or self.device,
-                    requires_grad=requires_grad)
+        return make(
+            size or named.pop("size", ()),
+            dtype=dtype or self.dtype,
+            device=device or self.device,
+            requires_grad=requires_grad,
+        )
 
     def new_empty(self, *size, dtype=None, device=None, requires_grad=False, **named):
         return self._new_like(ops.TORCH["empty"], size, dtype, device, requires_grad, **named)
@@ -376,8 +425,13 @@ class Tensor:
         return self._new_like(ops.TORCH["ones"], size, dtype, device, requires_grad, **named)
 
     def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
-        return ops.TORCH["full"](size, fill_value, dtype=dtype or self.dtype, device=device or self.device,
-                                 requires_grad=requires_grad)
+        return ops.TORCH["full"](
+            size,
+            fill_value,
+            dtype=dtype or self.dtype,
+            device=device or self.device,
+            requires_grad=requires_grad,
+        )
 
     def view_as(self, other):
         return self.view(other.shape)
@@ -399,6 +453,7 @@ class Tensor:
         if not self.is_cpu:
             raise TypeError("apply_ is only implemented on CPU tensors")
         from ._factory import tensor
+
         flat = [function(v) for v in self.detach().reshape(-1).tolist()]
         self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
         return self
@@ -406,6 +461,7 @@ class Tensor:
     def random_(self, from_=0, to=None, *, generator=None):
         """Fills with uniform integers, in place."""
         from .random import random_
+
         return random_(self, from_, to, generator=generator)
 
     def share_memory_(self):
@@ -416,10 +472,12 @@ class Tensor:
 
     def untyped_storage(self):
         from ._storage import UntypedStorage
+
         return UntypedStorage(self)
 
     def storage(self):
         from ._storage import TypedStorage
+
         return TypedStorage(self)
 
     def __getitem__(self, index):
@@ -432,9 +490,11 @@ class Tensor:
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
-            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
-                               "at the moment. If you were attempting to deepcopy a module, this may be because of a "
-                               "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001")
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+                "at the moment. If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
+            )
         found = memo.get(id(self))
         if found is None:
             found = memo[id(self)] = self.detach().clone()
@@ -446,10 +506,15 @@ class Tensor:
         return found
 
     def __copy__(self):
-        return self.detach().requires_grad_(self.requires_grad) if self.is_leaf else self.view(self.shape)
+        return (
+            self.detach().requires_grad_(self.requires_grad)
+            if self.is_leaf
+            else self.view(self.shape)
+        )
 
     def __reduce_ex__(self, protocol):
         from ._exchange import rebuild, reduced
+
         return rebuild, reduced(self, protocol)
 
     # ---- operators: the four hottest call C directly; `_operators` adds the rest
@@ -507,7 +572,9 @@ class Tensor:
 
 def _is_operand(value):
     """Whether an operator takes this as its other side."""
-    return hasattr(value, "_h") or isinstance(value, (int, float)) or type(value).__module__ == "numpy"
+    return (
+        hasattr(value, "_h") or isinstance(value, (int, float)) or type(value).__module__ == "numpy"
+    )
 
 
 def _operand(value):
@@ -516,6 +583,7 @@ def _operand(value):
         return _scalar(value)
     if type(value).__module__ == "numpy" and getattr(value, "shape", ()):
         from ._factory import as_tensor
+
         return as_tensor(value)
     return value
 
@@ -527,6 +595,7 @@ def _binary(name, reflected=False):
         if other.__class__ not in _NUMBERS and not _is_operand(other):
             return NotImplemented
         return function(_operand(other), self) if reflected else function(self, _operand(other))
+
     return operator
 
 
@@ -535,23 +604,53 @@ def _in_place(name):
 
     def operator(self, other):
         return function(self, _operand(other)) if _is_operand(other) else NotImplemented
+
     return operator
 
 
-_BINARY = {"truediv": "div", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow", "and": "bitwise_and",
-           "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"}
+_BINARY = {
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
 _COMPARE = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 _UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
-_ASSIGN = {"iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "ifloordiv": "floor_divide_",
-           "imod": "remainder_", "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_"}
-_REFLECTED = {"radd": "add", "rsub": "sub", "rmul": "mul", "rmatmul": "matmul",
-              **{"r" + name: method for name, method in _BINARY.items()}}
+_ASSIGN = {
+    "iadd": "add_",
+    "isub": "sub_",
+    "imul": "mul_",
+    "itruediv": "div_",
+    "ifloordiv": "floor_divide_",
+    "imod": "remainder_",
+    "ipow": "pow_",
+    "iand": "bitwise_and_",
+    "ior": "bitwise_or_",
+    "ixor": "bitwise_xor_",
+}
+_REFLECTED = {
+    "radd": "add",
+    "rsub": "sub",
+    "rmul": "mul",
+    "rmatmul": "matmul",
+    **{"r" + name: method for name, method in _BINARY.items()},
+}
 
 
 def _operators():
     """Every operator that the table of methods can carry."""
-    for names, make in ((_BINARY, _binary), (_COMPARE, _binary), (_ASSIGN, _in_place),
-                        (_REFLECTED, lambda name: _binary(name, True)), (_UNARY, _METHODS.get)):
+    for names, make in (
+        (_BINARY, _binary),
+        (_COMPARE, _binary),
+        (_ASSIGN, _in_place),
+        (_REFLECTED, lambda name: _binary(name, True)),
+        (_UNARY, _METHODS.get),
+    ):
         for name, method in names.items():
             if method in _METHODS:
                 setattr(Tensor, f"__{name}__", make(method))
@@ -560,7 +659,9 @@ def _operators():
             setattr(Tensor, name, method)
     for name in ("float", "double", "half", "bfloat16", "int", "long", "short", "int8", "bool"):
         short = {"int8": "char"}.get(name, name)
-        setattr(Tensor, short, lambda self, memory_format=None, _d=NAMES[name]: self._moved(None, _d))
+        setattr(
+            Tensor, short, lambda self, memory_format=None, _d=NAMES[name]: self._moved(None, _d)
+        )
     Tensor.byte = lambda self, memory_format=None: self._moved(None, NAMES["uint8"])
 
 

@@ -1,7 +1,7 @@
 """Values without a handle: dtype, device, Size, layout and memory format, finfo and iinfo.
 
-They print and compare as PyTorch's do, so that `str(torch.float32)` reads the same under either engine.
-Each dtype and device knows its number in the ABI (`_code`); 0 there means "unspecified".
+They print and compare as PyTorch's do, so that `str(torch.float32)` reads the same under either
+engine. Each dtype and device knows its number in the ABI (`_code`); 0 there means "unspecified".
 """
 
 import math as _math
@@ -10,12 +10,25 @@ import math as _math
 class dtype:
     """Element type of a tensor."""
 
-    __slots__ = ("_name", "_code", "itemsize", "is_floating_point", "is_signed", "_numpy", "_letter")
+    __slots__ = (
+        "_name",
+        "_code",
+        "itemsize",
+        "is_floating_point",
+        "is_signed",
+        "_numpy",
+        "_letter",
+    )
     is_complex = False
 
     def __init__(self, name, code, itemsize, floating, signed, numpy, letter):
         self._name, self._code, self.itemsize = name, code, itemsize
-        self.is_floating_point, self.is_signed, self._numpy, self._letter = floating, signed, numpy, letter
+        self.is_floating_point, self.is_signed, self._numpy, self._letter = (
+            floating,
+            signed,
+            numpy,
+            letter,
+        )
 
     def __repr__(self):
         return "torch." + self._name
@@ -33,24 +46,29 @@ class dtype:
         return self
 
 
-float32 = float = dtype("float32", 1, 4, True, True, "f4", "f")
-float64 = double = dtype("float64", 2, 8, True, True, "f8", "d")
-float16 = half = dtype("float16", 3, 2, True, True, "f2", "e")
+float32 = dtype("float32", 1, 4, True, True, "f4", "f")
+float64 = dtype("float64", 2, 8, True, True, "f8", "d")
+float16 = dtype("float16", 3, 2, True, True, "f2", "e")
 bfloat16 = dtype("bfloat16", 4, 2, True, True, None, None)
-int64 = long = dtype("int64", 5, 8, False, True, "i8", "q")
-int32 = int = dtype("int32", 6, 4, False, True, "i4", "i")
-int16 = short = dtype("int16", 7, 2, False, True, "i2", "h")
+int64 = dtype("int64", 5, 8, False, True, "i8", "q")
+int32 = dtype("int32", 6, 4, False, True, "i4", "i")
+int16 = dtype("int16", 7, 2, False, True, "i2", "h")
 int8 = dtype("int8", 8, 1, False, True, "i1", "b")
 uint8 = dtype("uint8", 9, 1, False, False, "u1", "B")
-bool = dtype("bool", 10, 1, False, False, "b1", "?")
+bool_ = dtype("bool", 10, 1, False, False, "b1", "?")
 
-DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool)
+DTYPES = (float32, float64, float16, bfloat16, int64, int32, int16, int8, uint8, bool_)
 BY_CODE = (None, *DTYPES)
 BY_NUMPY = {d._numpy: d for d in DTYPES if d._numpy}
-NAMES = {"float32": float32, "float": float, "float64": float64, "double": double, "float16": float16,
-         "half": half, "bfloat16": bfloat16, "int64": int64, "long": long, "int32": int32, "int": int,
-         "int16": int16, "short": short, "int8": int8, "uint8": uint8, "bool": bool}
-del float, int, bool  # builtins again for the rest of this file; the package exports NAMES
+_ALIASES = {
+    "float": float32,
+    "double": float64,
+    "half": float16,
+    "long": int64,
+    "int": int32,
+    "short": int16,
+}
+NAMES = {**{d._name: d for d in DTYPES}, **_ALIASES}
 
 
 def _dtype_named(name):
@@ -62,7 +80,8 @@ _DEVICE_NAMES = {code: name for name, code in _DEVICE_TYPES.items()}
 
 
 class device:
-    """Where a tensor lives: `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`, `device(1)`."""
+    """Where a tensor lives: `device("cuda")`, `device("cuda:1")`, `device("cuda", 1)`,
+    `device(1)`."""
 
     __slots__ = ("type", "index", "_code")
 
@@ -73,16 +92,22 @@ class device:
         if type.__class__ is int:
             type, index = "cuda", type
         elif not isinstance(type, str):
-            raise TypeError(f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}")
+            raise TypeError(
+                f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}"
+            )
         elif ":" in type:
             if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
             type, _, tail = type.partition(":")
             if not tail.isdigit():
                 raise RuntimeError(f"Invalid device string: '{type}:{tail}'")
             index = int(tail)
         if type not in _DEVICE_TYPES:
-            raise RuntimeError(f"Expected one of cpu, cuda, sim device type at start of device string: {type}")
+            raise RuntimeError(
+                f"Expected one of cpu, cuda, sim device type at start of device string: {type}"
+            )
         self.type, self.index = type, index
         self._code = _DEVICE_TYPES[type] << 16 | (0 if index is None else index + 1)
         return self
@@ -108,11 +133,13 @@ class device:
 
     def __enter__(self):
         from . import _default_device
+
         _default_device.push(self)
         return self
 
     def __exit__(self, *exc):
         from . import _default_device
+
         _default_device.pop()
 
 
@@ -139,7 +166,8 @@ def device_code(value):
 
 
 class Size(tuple):
-    """A shape; a tuple that prints as `torch.Size([2, 3])` and stays a Size when sliced or added to."""
+    """A shape; a tuple that prints as `torch.Size([2, 3])` and stays a Size when sliced or added
+    to."""
 
     __slots__ = ()
 
@@ -217,13 +245,19 @@ class finfo:
 
     def __init__(self, type=float32):
         if type not in _FLOATS:
-            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
-        self.bits, self.eps, self.tiny, self.max, self.smallest_subnormal, self.resolution = _FLOATS[type]
+            raise TypeError(
+                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'"
+            )
+        self.bits, self.eps, self.tiny, self.max, self.smallest_subnormal, self.resolution = (
+            _FLOATS[type]
+        )
         self.min, self.smallest_normal, self.dtype = -self.max, self.tiny, type._name
 
     def __repr__(self):
-        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
-                f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
 
 
 class iinfo:
@@ -231,7 +265,9 @@ class iinfo:
 
     def __init__(self, type):
         if type.is_floating_point or type._name == "bool":
-            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+            raise TypeError(
+                f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'"
+            )
         self.bits = 8 * type.itemsize
         self.min = -(1 << self.bits - 1) if type.is_signed else 0
         self.max = (1 << self.bits - type.is_signed) - 1

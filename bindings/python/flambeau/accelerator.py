@@ -1,5 +1,5 @@
-"""`torch.accelerator`: the GPU if there is one. Its memory functions take any device here, the cpu and simulated ones
-too, so that a program reports memory in one way wherever it runs."""
+"""`torch.accelerator`: the GPU if there is one. Its memory functions take any device here, the cpu
+and simulated ones too, so that a program reports memory in one way wherever it runs."""
 
 from . import cuda
 from ._gen import api
@@ -32,7 +32,8 @@ def synchronize(device=None):
 
 
 def _any(device):
-    """A device argument (None, number, string, device): numbers count GPUs, None is the current one."""
+    """A device argument (None, number, string, device): numbers count GPUs, None is the current
+    one."""
     return cuda._numbered(device) if device is None or isinstance(device, int) else _device(device)
 
 
@@ -59,6 +60,7 @@ def max_memory_reserved(device=None, /):
 def memory_stats(device=None, /):
     """Every statistic by its key, such as "allocated_bytes.all.peak"."""
     import json
+
     return json.loads(api.memory_stats(_any(device)) or "{}")
 
 

@@ -1,8 +1,7 @@
 """`python -m flambeau.as_torch SCRIPT [args]`: runs a program written for torch on flambeau.
 
-A finder on the meta path answers for `torch` and everything below it with flambeau's module of the same
-name, so that both spellings are one module object.
-"""
+A finder on the meta path answers for `torch` and everything below it with flambeau's module of the
+same name, so that both spellings are one module object."""
 
 import importlib
 import importlib.abc
@@ -19,13 +18,14 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(name, self)
 
     def create_module(self, spec):
-        name = "flambeau" + spec.name[len("torch"):]
+        name = "flambeau" + spec.name[len("torch") :]
         try:
             return _Keep.of(importlib.import_module(name))
         except ModuleNotFoundError as problem:
             if problem.name and (name + ".").startswith(problem.name + "."):
-                raise ModuleNotFoundError(f"No module named {spec.name!r} (flambeau has no {name!r})",
-                                          name=spec.name) from None
+                raise ModuleNotFoundError(
+                    f"No module named {spec.name!r} (flambeau has no {name!r})", name=spec.name
+                ) from None
             raise
 
     def exec_module(self, module):
@@ -33,8 +33,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Keep:
-    """The import system rewrites `__spec__` and `__loader__` of what create_module returns; these put the
-    module's own back, for it is a finished module that flambeau keeps using."""
+    """The import system rewrites `__spec__` and `__loader__` of what create_module returns; these
+    put the module's own back, for it is a finished module that flambeau keeps using."""
 
     saved = {}
 
@@ -49,11 +49,15 @@ class _Keep:
 
 
 def install():
-    """From here on `import torch` gives flambeau in this process; refuses where torch is loaded already."""
+    """From here on `import torch` gives flambeau in this process; refuses where torch is loaded
+    already."""
     import flambeau
+
     loaded = sys.modules.get("torch")
     if loaded is not None and loaded is not flambeau:
-        raise RuntimeError("torch is loaded already; call flambeau.as_torch.install() before anything imports it")
+        raise RuntimeError(
+            "torch is loaded already; call flambeau.as_torch.install() before anything imports it"
+        )
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 

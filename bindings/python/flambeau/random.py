@@ -1,7 +1,7 @@
 """Random numbers: generators, seeds, and creation whose Python form differs from C's.
 
-A generator's whole state is its seed and how many draws were made; as a tensor it is those two numbers in bytes.
-"""
+A generator's whole state is its seed and how many draws were made; as a tensor it is those two
+numbers in bytes."""
 
 import contextlib
 import struct
@@ -45,13 +45,16 @@ class Generator:
     def get_state(self):
         """The state as a tensor of bytes."""
         from ._factory import from_bytes
+
         state = struct.pack("<QQ", api.generator_initial_seed(self), api.generator_offset(self))
         return from_bytes(state, (len(state),), NAMES["uint8"], "cpu")
 
     def set_state(self, new_state):
         """Goes back to a state from `get_state`."""
         if new_state.dtype is not NAMES["uint8"] or new_state.numel() != 16:
-            raise RuntimeError("RNG state must be a torch.ByteTensor of 16 bytes, from this engine's get_state")
+            raise RuntimeError(
+                "RNG state must be a torch.ByteTensor of 16 bytes, from this engine's get_state"
+            )
         api.generator_set_state(self, *struct.unpack("<QQ", bytes(new_state.tolist())))
         return self
 
@@ -102,8 +105,13 @@ def set_rng_state(new_state):
 def fork_rng(devices=None, enabled=True, device_type="cuda"):
     """Random numbers drawn inside leave the default generators as they were."""
     from . import cuda
+
     numbers = range(cuda.device_count()) if devices is None else devices
-    held = [default_generator, *(Generator._of(api.generator_default(f"cuda:{n}")) for n in numbers)] if enabled else []
+    held = (
+        [default_generator, *(Generator._of(api.generator_default(f"cuda:{n}")) for n in numbers)]
+        if enabled
+        else []
+    )
     states = [g.get_state() for g in held]
     try:
         yield
@@ -115,37 +123,74 @@ def fork_rng(devices=None, enabled=True, device_type="cuda"):
 # ---- creation --------------------------------------------------------------------------------------------------
 
 
-def randint(low, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None,
-            layout=None, pin_memory=False):
+def randint(
+    low,
+    high=None,
+    size=None,
+    *,
+    generator=None,
+    dtype=None,
+    device=None,
+    requires_grad=False,
+    out=None,
+    layout=None,
+    pin_memory=False,
+):
     """Uniform integers: `randint(high, size)` or `randint(low, high, size)`."""
     if size is None and not isinstance(high, int):
         low, high, size = 0, low, high
     if size is None:
         raise TypeError("randint() missing required argument: 'size'")
-    made = api.randint(int(low), int(high), tuple(size), generator, dtype or NAMES["int64"], device, requires_grad)
+    made = api.randint(
+        int(low), int(high), tuple(size), generator, dtype or NAMES["int64"], device, requires_grad
+    )
     return made if out is None else out.copy_(made)
 
 
-def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None):
+def randint_like(
+    input, low, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None
+):
     """Uniform integers in the shape of a tensor."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, input.shape, dtype=dtype or input.dtype, device=device or input.device,
-                   requires_grad=requires_grad)
+    return randint(
+        low,
+        high,
+        input.shape,
+        dtype=dtype or input.dtype,
+        device=device or input.device,
+        requires_grad=requires_grad,
+    )
 
 
-def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None):
+def normal(
+    mean=0.0,
+    std=1.0,
+    size=None,
+    *,
+    generator=None,
+    dtype=None,
+    device=None,
+    requires_grad=False,
+    out=None,
+):
     """Normal numbers: with a mean and deviation per element, or one of each and a size."""
     if size is not None:
         from ._gen import ops
-        made = ops.TORCH["empty"](tuple(size), dtype=dtype, device=device).normal_(mean, std, generator=generator)
+
+        made = ops.TORCH["empty"](tuple(size), dtype=dtype, device=device).normal_(
+            mean, std, generator=generator
+        )
     else:
-        made = api.normal(*(_scalar(v) if v.__class__ in _NUMBERS else v for v in (mean, std)), generator)
+        made = api.normal(
+            *(_scalar(v) if v.__class__ in _NUMBERS else v for v in (mean, std)), generator
+        )
     made = made if out is None else out.copy_(made)
     return made.requires_grad_() if requires_grad else made
 
 
 def random_(self, from_=0, to=None, *, generator=None):
-    """`Tensor.random_`: uniform integers in place; up to what the dtype holds exactly where no bound is given."""
+    """`Tensor.random_`: uniform integers in place; up to what the dtype holds exactly where no
+    bound is given."""
     if to is None:
         from_, to = (0, from_) if from_ else (0, _largest(self.dtype) + 1)
     api.random_(self, from_, to, generator)
@@ -156,4 +201,4 @@ def _largest(dtype):
     exact = {"float64": 2**53, "float32": 2**24, "float16": 2**11, "bfloat16": 2**8, "bool": 1}
     if dtype._name in exact:
         return exact[dtype._name]
-    return min(2**(8 * dtype.itemsize - dtype.is_signed) - 1, 2**63 - 2)
+    return min(2 ** (8 * dtype.itemsize - dtype.is_signed) - 1, 2**63 - 2)

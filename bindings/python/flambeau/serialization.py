@@ -1,9 +1,9 @@
 """`save` and `load`: PyTorch's `.pt` files, readable by either engine.
 
-A file is a zip archive with one pickle, in which tensors refer to storages, and one stored entry per storage.
-The pickle names torch's own globals. Reading goes through an exact list of allowed globals unless
-`weights_only=False` says that the file is trusted. A file appears under its name only when it is complete.
-"""
+A file is a zip archive with one pickle, in which tensors refer to storages, and one stored entry
+per storage. The pickle names torch's own globals. Reading goes through an exact list of allowed
+globals unless `weights_only=False` says that the file is trusted. A file appears under its name
+only when it is complete."""
 
 import io
 import os
@@ -19,9 +19,18 @@ from ._tensor import Tensor
 from ._types import DTYPES, Size, dtype
 from ._types import device as device_type
 
-_STORAGES = {"float32": "FloatStorage", "float64": "DoubleStorage", "float16": "HalfStorage",
-             "bfloat16": "BFloat16Storage", "int64": "LongStorage", "int32": "IntStorage", "int16": "ShortStorage",
-             "int8": "CharStorage", "uint8": "ByteStorage", "bool": "BoolStorage"}
+_STORAGES = {
+    "float32": "FloatStorage",
+    "float64": "DoubleStorage",
+    "float16": "HalfStorage",
+    "bfloat16": "BFloat16Storage",
+    "int64": "LongStorage",
+    "int32": "IntStorage",
+    "int16": "ShortStorage",
+    "int8": "CharStorage",
+    "uint8": "ByteStorage",
+    "bool": "BoolStorage",
+}
 
 
 # ---- writing -----------------------------------------------------------------------------------------------
@@ -84,7 +93,7 @@ class _Pickler(pickle._Pickler):
     def save_global(self, obj, name=None):
         module = getattr(obj, "__module__", None) or ""
         if module == "flambeau" or module.startswith("flambeau."):
-            self._global(_named("torch" + module[len("flambeau"):], name or obj.__qualname__))
+            self._global(_named("torch" + module[len("flambeau") :], name or obj.__qualname__))
         else:
             super().save_global(obj, name)
 
@@ -93,14 +102,21 @@ class _Pickler(pickle._Pickler):
 
     def _reduce_tensor(self, value):
         from .nn.parameter import Parameter
+
         if isinstance(value, Parameter):
             return _PARAMETER, (value.detach(), value.requires_grad, OrderedDict())
         where = value.untyped_storage().data_ptr() or id(value), value.dtype
         if where not in self.storages:
             self.storages[where] = _Storage(value, str(len(self.storages)))
         wants = value.requires_grad and value.is_leaf
-        return _TENSOR, (self.storages[where], value.storage_offset(), tuple(value.shape), value.stride(), wants,
-                         OrderedDict())
+        return _TENSOR, (
+            self.storages[where],
+            value.storage_offset(),
+            tuple(value.shape),
+            value.stride(),
+            wants,
+            OrderedDict(),
+        )
 
 
 _names = {}
@@ -111,17 +127,23 @@ def _named(module, name):
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
-    """Writes an object with tensors in it to a path or a binary file object, in PyTorch's format."""
+    """Writes an object with tensors in it to a path or a binary file object, in PyTorch's
+    format."""
     if not hasattr(f, "write"):
         return _save_to_path(obj, os.fspath(f))
     data = io.BytesIO()
     pickler = _Pickler(data)
     pickler.dump(obj)
-    name = os.path.splitext(os.path.basename(getattr(f, "name", "") or "archive"))[0] if isinstance(
-        getattr(f, "name", ""), str) else "archive"
+    name = (
+        os.path.splitext(os.path.basename(getattr(f, "name", "") or "archive"))[0]
+        if isinstance(getattr(f, "name", ""), str)
+        else "archive"
+    )
     with zipfile.ZipFile(f, "w", zipfile.ZIP_STORED) as archive:
+
         def put(entry, content):
             archive.writestr(zipfile.ZipInfo(f"{name}/{entry}"), content)
+
         put("data.pkl", data.getvalue())
         put("byteorder", sys.byteorder)
         for storage in pickler.storages.values():
@@ -167,21 +189,31 @@ def _rebuild_tensor(storage, offset, size, stride, requires_grad=False, hooks=No
 
 def _rebuild_parameter(data, requires_grad, hooks=None, state=None):
     from .nn.parameter import Parameter
+
     return Parameter(data, requires_grad)
 
 
 def _allowed():
     """The globals that a file may name, as (module, name) -> what to use."""
-    found = {("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor, ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
-             ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
-             ("torch._utils", "_rebuild_parameter_with_state"): _rebuild_parameter,
-             ("collections", "OrderedDict"): OrderedDict, ("torch", "Size"): Size, ("torch", "device"): device_type,
-             ("builtins", "set"): set, ("__builtin__", "set"): set}
+    found = {
+        ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+        ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
+        ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
+        ("torch._utils", "_rebuild_parameter_with_state"): _rebuild_parameter,
+        ("collections", "OrderedDict"): OrderedDict,
+        ("torch", "Size"): Size,
+        ("torch", "device"): device_type,
+        ("builtins", "set"): set,
+        ("__builtin__", "set"): set,
+    }
     from collections import Counter, defaultdict
+
     found["collections", "Counter"], found["collections", "defaultdict"] = Counter, defaultdict
     for d in DTYPES:
         found["torch", d._name] = d
-        found["torch", _STORAGES[d._name]] = found["torch.storage", _STORAGES[d._name]] = _StorageType(d)
+        found["torch", _STORAGES[d._name]] = found["torch.storage", _STORAGES[d._name]] = (
+            _StorageType(d)
+        )
     return found
 
 
@@ -191,7 +223,9 @@ _safe_globals = {}
 def add_safe_globals(safe_globals):
     """Lets `load` build these classes and call these functions."""
     for item in safe_globals:
-        item, path = item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
+        item, path = (
+            item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
+        )
         module, _, name = path.rpartition(".")
         _safe_globals[module, name] = item
 
@@ -211,7 +245,8 @@ class _Unpickler(pickle.Unpickler):
                 "Weights only load failed. The file names the global "
                 f"{module}.{name}, which is not on the list of allowed ones. If you trust where the file comes from, load "
                 "it with weights_only=False, which can run any code in it, or allow this global with "
-                "torch.serialization.add_safe_globals.")
+                "torch.serialization.add_safe_globals."
+            )
         if module == "torch" or module.startswith("torch."):
             return _find_ours(module, name)
         return super().find_class(module, name)
@@ -222,7 +257,9 @@ class _Unpickler(pickle.Unpickler):
             raise pickle.UnpicklingError(f"unknown persistent id {kind!r}")
         if key not in self.storages:
             data = self.archive.read(f"{self.folder}/data/{key}")
-            made = from_bytes(data[:count * storage_type.dtype.itemsize], (count,), storage_type.dtype, "cpu")
+            made = from_bytes(
+                data[: count * storage_type.dtype.itemsize], (count,), storage_type.dtype, "cpu"
+            )
             self.storages[key] = self.place(made, location)
         return self.storages[key]
 
@@ -230,7 +267,8 @@ class _Unpickler(pickle.Unpickler):
 def _find_ours(module, name):
     """flambeau's object of torch's name, for trusted files with whole modules in them."""
     import importlib
-    folder = "flambeau" + module[len("torch"):]
+
+    folder = "flambeau" + module[len("torch") :]
     while folder:
         try:
             return getattr(importlib.import_module(folder), name)
@@ -242,9 +280,11 @@ def _find_ours(module, name):
 def _placement(map_location):
     """(tensor, saved location) -> tensor where it shall be."""
     if callable(map_location):
+
         def place(t, location):
             found = map_location(t, location)
             return t.to(location) if found is None else found
+
         return place
 
     def place(t, location):
@@ -254,29 +294,43 @@ def _placement(map_location):
             location = str(map_location)
         if location.startswith("cuda"):
             from . import cuda
+
             if not cuda.is_available():
-                raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
-                                   "False. If you are running on a CPU-only machine, please use torch.load with "
-                                   "map_location=torch.device('cpu') to map your storages to the CPU.")
+                raise RuntimeError(
+                    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
+                    "False. If you are running on a CPU-only machine, please use torch.load with "
+                    "map_location=torch.device('cpu') to map your storages to the CPU."
+                )
         return t.to(location)
+
     return place
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
+def load(
+    f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args
+):
     """Reads what `save` (of either engine) wrote, from a path or a binary file object."""
     if not hasattr(f, "read"):
         with open(f, "rb") as file:
             return load(file, map_location, weights_only=weights_only)
     if not zipfile.is_zipfile(f):
-        raise RuntimeError("the file is no zip archive; files written by torch before 1.6 are not supported: load and save "
-                           "it again with a newer torch")
+        raise RuntimeError(
+            "the file is no zip archive; files written by torch before 1.6 are not supported: load and save "
+            "it again with a newer torch"
+        )
     with zipfile.ZipFile(f) as archive:
         entry = next((n for n in archive.namelist() if n.endswith("/data.pkl")), None)
         if entry is None:
-            raise RuntimeError("the zip archive holds no data.pkl: it was not written by torch.save")
-        folder = entry[:-len("/data.pkl")]
+            raise RuntimeError(
+                "the zip archive holds no data.pkl: it was not written by torch.save"
+            )
+        folder = entry[: -len("/data.pkl")]
         order = f"{folder}/byteorder"
         if order in archive.namelist() and archive.read(order).decode().strip() != sys.byteorder:
-            raise RuntimeError("the file was written on a machine of the other byte order, which is not supported")
+            raise RuntimeError(
+                "the file was written on a machine of the other byte order, which is not supported"
+            )
         with archive.open(entry) as data:
-            return _Unpickler(data, archive, folder, _placement(map_location), not weights_only).load()
+            return _Unpickler(
+                data, archive, folder, _placement(map_location), not weights_only
+            ).load()

@@ -4,8 +4,10 @@
 def _refused(name):
     def __init__(self, *args, **kwargs):
         if kwargs.get("enabled", True):
-            raise NotImplementedError(f"torch.amp.{name}: mixed precision is not in this version of flambeau; use "
-                                      f"{name}(enabled=False), or train in float32")
+            raise NotImplementedError(
+                f"torch.amp.{name}: mixed precision is not in this version of flambeau; use "
+                f"{name}(enabled=False), or train in float32"
+            )
 
     def same(self, *args, **kwargs):
         return None

@@ -1,10 +1,29 @@
 """Gradients: `backward`, `grad`, modes, hooks and functions of one's own."""
 
-from .grad_mode import (enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
-                        set_grad_enabled)
+from .grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 
-__all__ = ["Function", "FunctionCtx", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "inference_mode",
-           "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled", "set_detect_anomaly"]
+__all__ = [
+    "Function",
+    "FunctionCtx",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "set_detect_anomaly",
+]
 
 
 def _listed(tensors):
@@ -14,6 +33,7 @@ def _listed(tensors):
 def _grads(grads, n):
     """Handles of start gradients; None stands for ones."""
     from .._call import _NULL
+
     if grads is None:
         return _NULL, 0
     grads = [grads] if hasattr(grads, "_h") else list(grads)
@@ -22,48 +42,87 @@ def _grads(grads, n):
     return [_NULL if g is None else g._h for g in grads], n
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors,
+    grad_tensors=None,
+    retain_graph=None,
+    create_graph=False,
+    grad_variables=None,
+    inputs=None,
+):
     """Computes gradients of `tensors` and adds them to the leaves' gradients."""
     from .._call import _NULL, _blocking, _raise
+
     tensors = _listed(tensors)
     grads, n = _grads(grad_tensors if grad_variables is None else grad_variables, len(tensors))
     only = None if inputs is None else _listed(inputs)
     if only == []:
         raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-    if _blocking.flam_backward([t._h for t in tensors], len(tensors), grads, n,
-                               create_graph if retain_graph is None else retain_graph, create_graph,
-                               _NULL if only is None else [t._h for t in only], 0 if only is None else len(only)):
+    if _blocking.flam_backward(
+        [t._h for t in tensors],
+        len(tensors),
+        grads,
+        n,
+        create_graph if retain_graph is None else retain_graph,
+        create_graph,
+        _NULL if only is None else [t._h for t in only],
+        0 if only is None else len(only),
+    ):
         _raise()
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
-         allow_unused=None, is_grads_batched=False, materialize_grads=False):
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
     """Gradients of `outputs` with respect to `inputs`, as a tuple; nothing is accumulated."""
     from .._call import _blocking, _raise, _tensors
+
     if is_grads_batched:
-        raise NotImplementedError("grad(): is_grads_batched is not supported; call grad once per row")
+        raise NotImplementedError(
+            "grad(): is_grads_batched is not supported; call grad once per row"
+        )
     outputs, inputs = _listed(outputs), _listed(inputs)
     grads, n = _grads(grad_outputs, len(outputs))
-    h = _blocking.flam_grad([t._h for t in outputs], len(outputs), [t._h for t in inputs], len(inputs), grads, n,
-                            create_graph if retain_graph is None else retain_graph, create_graph,
-                            bool(allow_unused) or materialize_grads)
+    h = _blocking.flam_grad(
+        [t._h for t in outputs],
+        len(outputs),
+        [t._h for t in inputs],
+        len(inputs),
+        grads,
+        n,
+        create_graph if retain_graph is None else retain_graph,
+        create_graph,
+        bool(allow_unused) or materialize_grads,
+    )
     if not h:
         _raise()
     found = _tensors(h)
     if materialize_grads:
         from .._gen import ops
+
         zeros = ops.TORCH["zeros_like"]
         found = tuple(zeros(t) if g is None else g for g, t in zip(found, inputs))
     return found
 
 
 class _Anomaly:
-    """torch's anomaly mode: accepted; errors of saved tensors name the writing operation without it."""
+    """torch's anomaly mode: accepted; errors of saved tensors name the writing operation without
+    it."""
 
     def __init__(self, mode=True, check_nan=True):
         if check_nan and mode:
-            raise NotImplementedError("anomaly mode with check_nan is not supported; pass check_nan=False, in-place errors "
-                                      "name the operation that wrote without it")
+            raise NotImplementedError(
+                "anomaly mode with check_nan is not supported; pass check_nan=False, in-place errors "
+                "name the operation that wrote without it"
+            )
 
     def __enter__(self):
         return self
@@ -83,8 +142,10 @@ def Variable(data, requires_grad=False, volatile=None):
 def __getattr__(name):
     if name in ("Function", "FunctionCtx", "once_differentiable"):
         from . import function
+
         return getattr(function, name)
     if name in ("function", "graph"):
         import importlib
+
         return importlib.import_module("." + name, __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

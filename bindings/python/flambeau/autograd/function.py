@@ -1,8 +1,8 @@
 """`Function`: an operation whose forward and backward are written in Python.
 
-The forward runs with recording off; the library then records one node for its results, which calls back here.
-Saved tensors go through the library, so that an in-place write between forward and backward is noticed.
-"""
+The forward runs with recording off; the library then records one node for its results, which calls
+back here. Saved tensors go through the library, so that an in-place write between forward and
+backward is noticed."""
 
 from .._call import _fast, ffi
 from .._callbacks import DROP, borrowed, given_away, guarded, keep, value_of
@@ -24,18 +24,22 @@ class FunctionCtx:
         """Keeps operands or results for backward."""
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError("save_for_backward can only save variables, but argument is of type "
-                                f"{type(t).__name__}")
+                raise TypeError(
+                    "save_for_backward can only save variables, but argument is of type "
+                    f"{type(t).__name__}"
+                )
         self._to_save = tensors
 
     @property
     def saved_tensors(self):
         if self._saved is None:
-            raise RuntimeError("Trying to backward through the graph a second time (or directly access saved tensors "
-                               "after they have already been freed). Saved intermediate values of the graph are freed "
-                               "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-                               "backward through the graph a second time or if you need to access saved tensors after "
-                               "calling backward.")
+            raise RuntimeError(
+                "Trying to backward through the graph a second time (or directly access saved tensors "
+                "after they have already been freed). Saved intermediate values of the graph are freed "
+                "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+                "backward through the graph a second time or if you need to access saved tensors after "
+                "calling backward."
+            )
         return tuple(None if s is None else api.saved_get(s) for s in self._saved)
 
     def mark_dirty(self, *tensors):
@@ -53,7 +57,9 @@ class FunctionCtx:
     def _keep_saved(self, outputs):
         """Turns the tensors to save into handles that check versions."""
         place = {id(t): i for i, t in enumerate(outputs)}
-        self._saved = [None if t is None else api.saved_make(t, place.get(id(t), -1)) for t in self._to_save]
+        self._saved = [
+            None if t is None else api.saved_make(t, place.get(id(t), -1)) for t in self._to_save
+        ]
         self._to_save = ()
 
 
@@ -62,20 +68,27 @@ def _backward(user, grads, n_grads, out_grads, n_out_grads):
     cls, ctx = value_of(user)
     given = [borrowed(grads[i]) for i in range(n_grads)]
     ctx.needs_input_grad = tuple(
-        slot is not None and bool(_fast.flam_function_wanted(slot)) for slot in ctx._slots)
+        slot is not None and bool(_fast.flam_function_wanted(slot)) for slot in ctx._slots
+    )
     found = cls.backward(ctx, *given)
     found = found if isinstance(found, tuple) else (found,)
-    if len(found) < len(ctx._slots) or any(g is not None for g in found[len(ctx._slots):]):
-        raise RuntimeError(f"function {cls.__name__}Backward returned an incorrect number of gradients "
-                           f"(expected {len(ctx._slots)}, got {len(found)})")
+    if len(found) < len(ctx._slots) or any(g is not None for g in found[len(ctx._slots) :]):
+        raise RuntimeError(
+            f"function {cls.__name__}Backward returned an incorrect number of gradients "
+            f"(expected {len(ctx._slots)}, got {len(found)})"
+        )
     for slot, grad in zip(ctx._slots, found):
         if grad is None:
             continue
         if not isinstance(grad, Tensor):
-            raise TypeError(f"{cls.__name__}.backward returned {type(grad).__name__} where a Tensor or None was expected")
+            raise TypeError(
+                f"{cls.__name__}.backward returned {type(grad).__name__} where a Tensor or None was expected"
+            )
         if slot is None:
-            raise RuntimeError(f"function {cls.__name__}Backward returned a gradient different from None for an argument "
-                               "that is not a tensor")
+            raise RuntimeError(
+                f"function {cls.__name__}Backward returned a gradient different from None for an argument "
+                "that is not a tensor"
+            )
         out_grads[slot] = given_away(grad)
 
 
@@ -85,16 +98,21 @@ def _release_saved(user):
 
 
 class Function:
-    """Subclass with static `forward(ctx, ...)` and `backward(ctx, *grads)`; use it through `apply`."""
+    """Subclass with static `forward(ctx, ...)` and `backward(ctx, *grads)`; use it through
+    `apply`."""
 
     @staticmethod
     def forward(*args, **kwargs):
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+        raise NotImplementedError(
+            "You must implement the forward function for custom autograd.Function."
+        )
 
     @staticmethod
     def backward(ctx, *grad_outputs):
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom "
-                                  "autograd.Function to use it with backward mode AD.")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
 
     @classmethod
     def apply(cls, *args, **kwargs):
@@ -118,7 +136,8 @@ class Function:
 
 
 def _context(cls):
-    """A fresh ctx; torch shows the class's static methods on it, so that helpers can be called through it."""
+    """A fresh ctx; torch shows the class's static methods on it, so that helpers can be called
+    through it."""
     return type(cls.__name__ + "Backward", (FunctionCtx,), {"_cls": cls})()
 
 
@@ -152,4 +171,5 @@ def once_differentiable(function):
     def run(ctx, *grads):
         with no_grad():
             return function(ctx, *grads)
+
     return run

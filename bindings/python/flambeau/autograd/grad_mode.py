@@ -1,16 +1,21 @@
-"""Scopes of recording: no_grad, enable_grad, inference_mode, set_grad_enabled; as `with` blocks and decorators."""
+"""Scopes of recording: no_grad, enable_grad, inference_mode, set_grad_enabled; as `with` blocks and
+decorators."""
 
 import functools
 
 from .._call import _fast, _raise
 
-_push_grad, _push_inference, _pop = (_fast.flam_grad_mode_push, _fast.flam_inference_mode_push,
-                                     _fast.flam_scope_pop)
+_push_grad, _push_inference, _pop = (
+    _fast.flam_grad_mode_push,
+    _fast.flam_inference_mode_push,
+    _fast.flam_scope_pop,
+)
 _GENERATOR = 0x20  # inspect.CO_GENERATOR, without importing inspect
 
 
 class _Scope:
-    """A mode for the length of a block. Each call of a decorated function gets a scope of its own."""
+    """A mode for the length of a block. Each call of a decorated function gets a scope of its
+    own."""
 
     __slots__ = ("_tokens",)
 
@@ -30,7 +35,9 @@ class _Scope:
 
     def __call__(self, function):
         if isinstance(function, type):
-            raise RuntimeError(f"{type(self).__name__} decorates functions and methods, not the class {function.__name__}")
+            raise RuntimeError(
+                f"{type(self).__name__} decorates functions and methods, not the class {function.__name__}"
+            )
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:
             return self._generator(function)
@@ -39,10 +46,12 @@ class _Scope:
         def scoped(*args, **kwargs):
             with self._again():
                 return function(*args, **kwargs)
+
         return scoped
 
     def _generator(self, function):
         """A generator leaves the mode whenever it yields and takes it up again when resumed."""
+
         @functools.wraps(function)
         def scoped(*args, **kwargs):
             inner = function(*args, **kwargs)
@@ -60,6 +69,7 @@ class _Scope:
                     raise
                 except BaseException as raised:
                     problem = raised
+
         return scoped
 
 
@@ -130,7 +140,9 @@ class set_grad_enabled(_Scope):
         _fast.flam_set_grad_enabled(self.mode)
 
     def __enter__(self):
-        _fast.flam_set_grad_enabled(self._before)  # the scope restores what was there before the constructor
+        _fast.flam_set_grad_enabled(
+            self._before
+        )  # the scope restores what was there before the constructor
         return _Scope.__enter__(self)
 
     def _push(self):

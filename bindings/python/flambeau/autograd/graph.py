@@ -6,7 +6,8 @@ from .._gen import api
 
 
 class Node:
-    """A recorded operation; prints as `<AddBackward0 object at 0x...>`, two of one node are equal."""
+    """A recorded operation; prints as `<AddBackward0 object at 0x...>`, two of one node are
+    equal."""
 
     __slots__ = ("_handle",)
 
@@ -19,8 +20,10 @@ class Node:
     @property
     def next_functions(self):
         h = self._handle._h
-        return tuple((_wrapped(api.node_next(self._handle, i)), _fast.flam_node_next_output_nr(h, i))
-                     for i in range(_fast.flam_node_next_count(h)))
+        return tuple(
+            (_wrapped(api.node_next(self._handle, i)), _fast.flam_node_next_output_nr(h, i))
+            for i in range(_fast.flam_node_next_count(h))
+        )
 
     @property
     def variable(self):
@@ -73,7 +76,8 @@ class RemovableHandle:
 
 
 class _Hook:
-    """The function behind `void *user`, and the object it was registered on where it should see that one."""
+    """The function behind `void *user`, and the object it was registered on where it should see
+    that one."""
 
     __slots__ = ("function", "tensor")
 
@@ -112,5 +116,6 @@ def register_hook(tensor, function):
 def register_accumulated_hook(tensor, function):
     """Runs `function(tensor)` after a leaf's gradient was accumulated."""
     import weakref
+
     made = _callback(function, weakref.ref(tensor))
     return RemovableHandle(api.tensor_register_post_accumulate_grad_hook(tensor, made))

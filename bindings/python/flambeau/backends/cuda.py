@@ -2,8 +2,10 @@
 
 
 def is_built():
-    """Whether the library was built with CUDA; the reason is in `flambeau doctor` where it was not."""
+    """Whether the library was built with CUDA; the reason is in `flambeau doctor` where it was
+    not."""
     from .._gen import api
+
     return "built" not in (api.cuda_unavailable_reason() or "")
 
 

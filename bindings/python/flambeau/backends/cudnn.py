@@ -1,4 +1,5 @@
-"""cuDNN's switches. `deterministic` and `benchmark` are plain settings: results are repeatable either way."""
+"""cuDNN's switches. `deterministic` and `benchmark` are plain settings: results are repeatable
+either way."""
 
 enabled = True
 benchmark = False
@@ -9,6 +10,7 @@ allow_tf32 = True
 def is_available():
     """Whether convolutions may use cuDNN: where there is a CUDA device."""
     from .. import cuda
+
     return cuda.is_available()
 
 

@@ -1,4 +1,5 @@
-"""GPUs: what there is, the current one, waiting. Simulated devices answer here where `FLAMBEAU_SIM` says `as=cuda`."""
+"""GPUs: what there is, the current one, waiting. Simulated devices answer here where `FLAMBEAU_SIM`
+says `as=cuda`."""
 
 import importlib as _importlib
 from collections import namedtuple as _namedtuple
@@ -7,16 +8,41 @@ from .._errors import OutOfMemoryError
 from .._gen import api
 from .._legacy import CUDA as _TYPES
 from .._types import device as _device
-from .memory import (empty_cache, get_per_process_memory_fraction, max_memory_allocated,
-                     max_memory_cached, max_memory_reserved, mem_get_info, memory_allocated, memory_cached,
-                     memory_reserved, memory_snapshot, memory_stats, memory_summary, reset_accumulated_memory_stats,
-                     reset_max_memory_allocated, reset_max_memory_cached, reset_peak_memory_stats,
-                     set_per_process_memory_fraction)
-from .streams import (Event, ExternalStream, Stream, StreamContext, current_stream, default_stream, set_stream, stream)
+from .memory import (
+    empty_cache,
+    get_per_process_memory_fraction,
+    max_memory_allocated,
+    max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_cached,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
+    memory_summary,
+    reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
+from .streams import (
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
 
 globals().update(_TYPES)
 
-_Properties = _namedtuple("_CudaDeviceProperties", "name major minor total_memory multi_processor_count")
+_Properties = _namedtuple(
+    "_CudaDeviceProperties", "name major minor total_memory multi_processor_count"
+)
 
 
 def is_available():
@@ -75,8 +101,12 @@ def get_device_capability(device=None):
 def get_device_properties(device=None):
     """Name, compute capability, memory and multiprocessors of a GPU."""
     found = _numbered(device)
-    return _Properties(api.device_model(found), *api.device_capability(found), api.device_total_memory(found),
-                       api.device_multiprocessors(found))
+    return _Properties(
+        api.device_model(found),
+        *api.device_capability(found),
+        api.device_total_memory(found),
+        api.device_multiprocessors(found),
+    )
 
 
 def can_device_access_peer(device, peer_device):
@@ -89,8 +119,6 @@ def synchronize(device=None):
     api.device_synchronize(_numbered(device))
 
 
-
-
 def is_bf16_supported(including_emulation=True):
     """bfloat16 works on every device."""
     return True
@@ -100,7 +128,11 @@ class device:
     """Makes a GPU the current one for a `with` block."""
 
     def __init__(self, device):
-        self.idx = -1 if device is None else (device if isinstance(device, int) else _numbered(device).index)
+        self.idx = (
+            -1
+            if device is None
+            else (device if isinstance(device, int) else _numbered(device).index)
+        )
         self._scopes = []
 
     def __enter__(self):
@@ -119,9 +151,17 @@ class device_of(device):
         super().__init__(obj.get_device() if obj.is_cuda else None)
 
 
-_LAZY = {"manual_seed": "random", "manual_seed_all": "random", "seed": "random", "seed_all": "random",
-         "initial_seed": "random", "get_rng_state": "random", "set_rng_state": "random",
-         "get_rng_state_all": "random", "set_rng_state_all": "random"}
+_LAZY = {
+    "manual_seed": "random",
+    "manual_seed_all": "random",
+    "seed": "random",
+    "seed_all": "random",
+    "initial_seed": "random",
+    "get_rng_state": "random",
+    "set_rng_state": "random",
+    "get_rng_state_all": "random",
+    "set_rng_state_all": "random",
+}
 
 
 def __getattr__(name):

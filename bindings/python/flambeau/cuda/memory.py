@@ -7,6 +7,7 @@ from .._gen import api
 
 def _numbered(device):
     from . import _numbered as numbered
+
     return numbered(device)
 
 
@@ -36,6 +37,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 def memory_stats(device=None):
     """Every statistic by its key, such as "allocated_bytes.all.peak"."""
     import json
+
     text = api.memory_stats(_numbered(device))
     return json.loads(text, object_pairs_hook=OrderedDict) if text else OrderedDict()
 
@@ -48,6 +50,7 @@ def memory_summary(device=None, abbreviated=False):
 def memory_snapshot():
     """Every segment and block, in the schema of PyTorch's snapshots."""
     import json
+
     found = json.loads(api.memory_snapshot())
     return found["segments"] if isinstance(found, dict) else found
 

@@ -6,6 +6,7 @@ from ..random import Generator
 
 def _generator(device="cuda"):
     from . import _numbered
+
     return Generator._of(api.generator_default(_numbered(device)))
 
 

@@ -51,7 +51,10 @@ class Stream:
         return event
 
     def __eq__(self, other):
-        return isinstance(other, Stream) and (self.device, self.stream_id) == (other.device, other.stream_id)
+        return isinstance(other, Stream) and (self.device, self.stream_id) == (
+            other.device,
+            other.stream_id,
+        )
 
     def __hash__(self):
         return hash((self.device, self.stream_id))
@@ -116,7 +119,8 @@ class Event:
             api.event_synchronize(self)
 
     def elapsed_time(self, end_event):
-        """Milliseconds from this event to another; both made with `enable_timing=True` and recorded."""
+        """Milliseconds from this event to another; both made with `enable_timing=True` and
+        recorded."""
         if not self._timing or not end_event._timing:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._handle is None or end_event._handle is None:

@@ -6,8 +6,17 @@ from . import functional, init, modules, parameter
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter, UninitializedParameter
 
-__all__ = [*modules.__all__, "Buffer", "Parameter", "UninitializedParameter", "functional", "init", "modules",
-           "parameter", "utils"]
+__all__ = [
+    *modules.__all__,
+    "Buffer",
+    "Parameter",
+    "UninitializedParameter",
+    "functional",
+    "init",
+    "modules",
+    "parameter",
+    "utils",
+]
 
 
 def __getattr__(name):

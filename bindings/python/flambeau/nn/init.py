@@ -7,8 +7,16 @@ from ..autograd import no_grad
 
 def calculate_gain(nonlinearity, param=None):
     """The factor that keeps the scale of activations across a non-linearity."""
-    if nonlinearity in ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
-                        "conv_transpose3d", "sigmoid"):
+    if nonlinearity in (
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "sigmoid",
+    ):
         return 1
     if nonlinearity == "tanh":
         return 5.0 / 3
@@ -26,7 +34,9 @@ def calculate_gain(nonlinearity, param=None):
 
 def _calculate_fan_in_and_fan_out(tensor):
     if tensor.dim() < 2:
-        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+        raise ValueError(
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
 
@@ -52,8 +62,10 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 @no_grad()
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal cut to [a, b], by the inverse of its distribution function."""
+
     def below(x):
         return (1 + math.erf(x / math.sqrt(2))) / 2
+
     low, high = below((a - mean) / std), below((b - mean) / std)
     tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
     return tensor.erfinv_().mul_(std * math.sqrt(2)).add_(mean).clamp_(a, b)
@@ -81,6 +93,7 @@ def eye_(tensor):
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     from .. import eye
+
     return tensor.copy_(eye(*tensor.shape))
 
 
@@ -113,7 +126,9 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
     """Normal with deviation gain / sqrt(fan). Source: He et al., 2015, arXiv 1502.01852."""
     if 0 in tensor.shape:
         return tensor
-    return tensor.normal_(0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator=generator)
+    return tensor.normal_(
+        0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)), generator=generator
+    )
 
 
 uniform, normal, constant = uniform_, normal_, constant_

@@ -1,17 +1,20 @@
-"""Parameters and buffers: tensors that a Module registers when they are assigned to one of its attributes."""
+"""Parameters and buffers: tensors that a Module registers when they are assigned to one of its
+attributes."""
 
 from .._call import _fast, wrap
 from .._tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A tensor that is learned. Shares memory with `data`; requires a gradient unless told otherwise."""
+    """A tensor that is learned. Shares memory with `data`; requires a gradient unless told
+    otherwise."""
 
     __slots__ = ()
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             from .. import empty
+
             data = empty(0)
         if not isinstance(data, Tensor):
             raise TypeError(f"cannot make a Parameter of '{type(data).__name__}'; give a tensor")
@@ -58,7 +61,9 @@ class UninitializedParameter(Parameter):
     __slots__ = ()
 
     def __new__(cls, *args, **kwargs):
-        raise NotImplementedError("lazy modules are not supported; give the sizes when the module is made")
+        raise NotImplementedError(
+            "lazy modules are not supported; give the sizes when the module is made"
+        )
 
 
 def is_lazy(parameter):

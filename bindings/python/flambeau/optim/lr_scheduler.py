@@ -1,8 +1,8 @@
 """Learning-rate schedules over an optimizer's parameter groups.
 
-A schedule is a function of the epoch count: each class gives the learning rates either from the present ones
-(`get_lr`, chained) or from the initial ones (`_closed_form`), and `step` writes them into the groups.
-"""
+A schedule is a function of the epoch count: each class gives the learning rates either from the
+present ones (`get_lr`, chained) or from the initial ones (`_closed_form`), and `step` writes them
+into the groups."""
 
 import math
 import types
@@ -22,7 +22,9 @@ class LRScheduler:
             if last_epoch == -1:
                 group["initial_lr"] = group["lr"]
             elif "initial_lr" not in group:
-                raise KeyError("param 'initial_lr' is not specified in param_groups when resuming an optimizer")
+                raise KeyError(
+                    "param 'initial_lr' is not specified in param_groups when resuming an optimizer"
+                )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._step_count = 0
@@ -37,7 +39,9 @@ class LRScheduler:
         return self._last_lr
 
     def state_dict(self):
-        return {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_opt_steps_at_start")}
+        return {
+            k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_opt_steps_at_start")
+        }
 
     def load_state_dict(self, state_dict):
         self.__dict__.update(state_dict)
@@ -45,9 +49,13 @@ class LRScheduler:
     def step(self, epoch=None):
         """Moves on by one epoch (or to `epoch`) and sets the learning rates."""
         if self._step_count == 1 and self.optimizer._step_count == self._opt_steps_at_start:
-            warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the "
-                          "opposite order: `optimizer.step()` before `lr_scheduler.step()`; otherwise the first "
-                          "value of the schedule is skipped.", UserWarning, stacklevel=2)
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the "
+                "opposite order: `optimizer.step()` before `lr_scheduler.step()`; otherwise the first "
+                "value of the schedule is skipped.",
+                UserWarning,
+                stacklevel=2,
+            )
         self._step_count += 1
         if epoch is None:
             self.last_epoch += 1
@@ -85,8 +93,9 @@ class _PerGroup(LRScheduler):
 
     def state_dict(self):
         state = super().state_dict()
-        state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else dict(f.__dict__)
-                               for f in self.lr_lambdas]
+        state["lr_lambdas"] = [
+            None if isinstance(f, types.FunctionType) else dict(f.__dict__) for f in self.lr_lambdas
+        ]
         return state
 
     def load_state_dict(self, state_dict):
@@ -158,18 +167,29 @@ class ConstantLR(LRScheduler):
     def get_lr(self):
         if self.last_epoch == 0:
             return self._scaled(self.factor)
-        return self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._present()
+        return (
+            self._scaled(1.0 / self.factor)
+            if self.last_epoch == self.total_iters
+            else self._present()
+        )
 
     def _closed_form(self):
-        return [base * (self.factor if self.last_epoch < self.total_iters else 1.0) for base in self.base_lrs]
+        return [
+            base * (self.factor if self.last_epoch < self.total_iters else 1.0)
+            for base in self.base_lrs
+        ]
 
 
 class LinearLR(LRScheduler):
     """From `start_factor` to `end_factor` of the initial rate over `total_iters` epochs."""
 
-    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+    def __init__(
+        self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1
+    ):
         if not 0 < start_factor <= 1:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+            raise ValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+            )
         if not 0 <= end_factor <= 1:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
@@ -181,11 +201,16 @@ class LinearLR(LRScheduler):
         if self.last_epoch > self.total_iters:
             return self._present()
         slope = self.end_factor - self.start_factor
-        return self._scaled(1.0 + slope / (self.total_iters * self.start_factor + (self.last_epoch - 1) * slope))
+        return self._scaled(
+            1.0 + slope / (self.total_iters * self.start_factor + (self.last_epoch - 1) * slope)
+        )
 
     def _closed_form(self):
         done = min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * (self.start_factor + (self.end_factor - self.start_factor) * done) for base in self.base_lrs]
+        return [
+            base * (self.start_factor + (self.end_factor - self.start_factor) * done)
+            for base in self.base_lrs
+        ]
 
 
 class ExponentialLR(LRScheduler):
@@ -203,8 +228,8 @@ class ExponentialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the initial rate to `eta_min` in `T_max` epochs. Source: Loshchilov and Hutter, 2016,
-    arXiv 1608.03983."""
+    """Half a cosine from the initial rate to `eta_min` in `T_max` epochs. Source: Loshchilov and
+    Hutter, 2016, arXiv 1608.03983."""
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max, self.eta_min = T_max, eta_min
@@ -219,7 +244,9 @@ class CosineAnnealingLR(LRScheduler):
         if (t - 1 - self.T_max) % (2 * self.T_max) == 0:
             up = (1 - math.cos(math.pi / self.T_max)) / 2
             return [rate + (base - low) * up for rate, base in zip(present, self.base_lrs)]
-        ratio = (1 + math.cos(math.pi * t / self.T_max)) / (1 + math.cos(math.pi * (t - 1) / self.T_max))
+        ratio = (1 + math.cos(math.pi * t / self.T_max)) / (
+            1 + math.cos(math.pi * (t - 1) / self.T_max)
+        )
         return [ratio * (rate - low) + low for rate in present]
 
     def _closed_form(self):
@@ -230,8 +257,18 @@ class CosineAnnealingLR(LRScheduler):
 class ReduceLROnPlateau:
     """Multiplies by `factor` when a metric has not improved for `patience` epochs."""
 
-    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel",
-                 cooldown=0, min_lr=0, eps=1e-8):
+    def __init__(
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
+        eps=1e-8,
+    ):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         if mode not in ("min", "max"):
@@ -239,7 +276,12 @@ class ReduceLROnPlateau:
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode, self.cooldown, self.eps = threshold, threshold_mode, cooldown, eps
+        self.threshold, self.threshold_mode, self.cooldown, self.eps = (
+            threshold,
+            threshold_mode,
+            cooldown,
+            eps,
+        )
         groups = optimizer.param_groups
         self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * len(groups)
         self.best = math.inf if mode == "min" else -math.inf
@@ -248,7 +290,11 @@ class ReduceLROnPlateau:
 
     def is_better(self, value, best):
         sign = -1 if self.mode == "min" else 1
-        bar = best * (1 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+        bar = (
+            best * (1 + sign * self.threshold)
+            if self.threshold_mode == "rel"
+            else best + sign * self.threshold
+        )
         return value < bar if self.mode == "min" else value > bar
 
     def step(self, metrics, epoch=None):

@@ -1,8 +1,7 @@
 """Optimizer: parameter groups, state, state dicts and hooks; subclasses say how one group steps.
 
-`param_groups` and `state` are plain dictionaries that programs read and change, as in PyTorch; a step always
-goes by what they hold at that moment.
-"""
+`param_groups` and `state` are plain dictionaries that programs read and change, as in PyTorch; a
+step always goes by what they hold at that moment."""
 
 import functools
 from collections import defaultdict
@@ -28,12 +27,15 @@ class _Hook:
 
 
 class Optimizer:
-    """Base class; `params` is an iterable of parameters or of groups (dictionaries with `params`)."""
+    """Base class; `params` is an iterable of parameters or of groups (dictionaries with
+    `params`)."""
 
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            f"{params.type()}")
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{params.type()}"
+            )
         self.defaults, self.state, self.param_groups = defaults, defaultdict(dict), []
         self._before, self._after, self._step_count = {}, {}, 0
         groups = list(params)
@@ -57,21 +59,27 @@ class Optimizer:
         if isinstance(params, Tensor):
             params = [params]
         elif isinstance(params, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
-                            "in sets will change between runs. Please use a list instead.")
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+                "in sets will change between runs. Please use a list instead."
+            )
         params = list(params)
         if params and isinstance(params[0], tuple):  # named parameters
             param_group["param_names"] = [name for name, _ in params]
             params = [p for _, p in params]
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+                )
             if not p.is_leaf:
                 raise ValueError("can't optimize a non-leaf Tensor")
         param_group["params"] = params
         for name, value in self.defaults.items():
             if value is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
             param_group.setdefault(name, value)
         if len(set(map(id, params))) != len(params):
             raise ValueError("some parameters appear more than once in a parameter group")
@@ -124,8 +132,12 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 numbers.setdefault(id(p), len(numbers))
-            groups.append({**{k: v for k, v in group.items() if k != "params"},
-                           "params": [numbers[id(p)] for p in group["params"]]})
+            groups.append(
+                {
+                    **{k: v for k, v in group.items() if k != "params"},
+                    "params": [numbers[id(p)] for p in group["params"]],
+                }
+            )
         state = {numbers[id(p)] if isinstance(p, Tensor) else p: v for p, v in self.state.items()}
         return {"state": state, "param_groups": groups}
 
@@ -136,14 +148,17 @@ class Optimizer:
         if len(groups) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, groups)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         ours = chain.from_iterable(g["params"] for g in self.param_groups)
         by_number = dict(zip(chain.from_iterable(g["params"] for g in groups), ours))
         self.state = defaultdict(dict)
         for number, value in state_dict["state"].items():
             p = by_number.get(number)
-            self.state[number if p is None else p] = value if p is None else {
-                k: _fitted(k, v, p) for k, v in value.items()}
+            self.state[number if p is None else p] = (
+                value if p is None else {k: _fitted(k, v, p) for k, v in value.items()}
+            )
         for old, new in zip(self.param_groups, groups):
             new["params"] = old["params"]
         self.param_groups = groups
@@ -164,7 +179,8 @@ class Optimizer:
 
 
 def _fitted(key, value, p):
-    """State as loaded, on the parameter's device and in its dtype; the step count stays as it is."""
+    """State as loaded, on the parameter's device and in its dtype; the step count stays as it
+    is."""
     if not isinstance(value, Tensor):
         return deepcopy(value)
     if key == "step":
@@ -174,6 +190,7 @@ def _fitted(key, value, p):
 
 def _counted(step):
     """Counts steps, for the schedulers' order check, and runs the hooks around them."""
+
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         if self._before:
@@ -185,6 +202,7 @@ def _counted(step):
         for hook in list(self._after.values()):
             hook(self, args, kwargs)
         return found
+
     return run
 
 
@@ -197,7 +215,9 @@ def _alike(params):
     for p in params:
         grad = p.grad
         if grad is not None:
-            some = found.setdefault((_fast.flam_tensor_dtype(p._h), _fast.flam_tensor_device(p._h)), ([], []))
+            some = found.setdefault(
+                (_fast.flam_tensor_dtype(p._h), _fast.flam_tensor_device(p._h)), ([], [])
+            )
             some[0].append(p)
             some[1].append(grad)
     return found.values()
@@ -211,12 +231,14 @@ def handles(tensors):
 def empty_like(p):
     """State for a parameter, not set."""
     from .. import empty
+
     return empty(p.shape, dtype=p.dtype, device=p.device)
 
 
 def zeros_like(p):
     """State for a parameter, zero."""
     from .. import zeros
+
     return zeros(p.shape, dtype=p.dtype, device=p.device)
 
 

@@ -1,4 +1,5 @@
-"""Stochastic gradient descent with momentum, Nesterov's variant and weight decay; one fused step per group."""
+"""Stochastic gradient descent with momentum, Nesterov's variant and weight decay; one fused step
+per group."""
 
 from .._call import _fast, _raise
 from .optimizer import Optimizer, check, empty_like, handles
@@ -7,23 +8,49 @@ from .optimizer import Optimizer, check, empty_like, handles
 class SGD(Optimizer):
     """`p -= lr * buf`, `buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p)`."""
 
-    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
-                 foreach=None, differentiable=False, fused=None):
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
         check("learning rate", lr, lr >= 0)
         check("momentum value", momentum, momentum >= 0)
         check("weight_decay value", weight_decay, weight_decay >= 0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
 
     def _update(self, group, params, grads):
         if not group["momentum"]:
             return self._step(group, params, grads, [], False)
         for first in False, True:  # parameters whose buffers hold nothing yet step apart
-            chosen = [(p, g) for p, g in zip(params, grads)
-                      if (self.state[p].get("momentum_buffer") is None) == first]
+            chosen = [
+                (p, g)
+                for p, g in zip(params, grads)
+                if (self.state[p].get("momentum_buffer") is None) == first
+            ]
             if not chosen:
                 continue
             some, their = zip(*chosen)
@@ -35,7 +62,19 @@ class SGD(Optimizer):
 
     def _step(self, group, params, grads, buffers, first):
         n = len(params)
-        if _fast.flam_sgd_step(handles(params), n, handles(grads), n, handles(buffers), len(buffers),
-                               float(group["lr"]), group["momentum"], group["dampening"], group["weight_decay"],
-                               group["nesterov"], group["maximize"], first):
+        if _fast.flam_sgd_step(
+            handles(params),
+            n,
+            handles(grads),
+            n,
+            handles(buffers),
+            len(buffers),
+            float(group["lr"]),
+            group["momentum"],
+            group["dampening"],
+            group["weight_decay"],
+            group["nesterov"],
+            group["maximize"],
+            first,
+        ):
             _raise()

@@ -1,7 +1,7 @@
 """Full backward hooks of a module: functions on the gradients of its inputs and outputs.
 
-One identity function stands before the module and one behind it; their backward passes see the gradients.
-"""
+One identity function stands before the module and one behind it; their backward passes see the
+gradients."""
 
 from ..._tensor import Tensor
 from ...autograd.function import Function
@@ -48,7 +48,9 @@ class BackwardHooks:
     def _outputs_done(self, grads):
         for hook in list(self.module._backward_pre_hooks.values()):
             changed = hook(self.module, grads)
-            grads = grads if changed is None else changed if isinstance(changed, tuple) else (changed,)
+            grads = (
+                grads if changed is None else changed if isinstance(changed, tuple) else (changed,)
+            )
         self.grad_output = grads
         if not self.has_inputs:
             self._run(())

@@ -1,8 +1,9 @@
-"""The library's own tree beside the Python one, so that error texts and memory reports can name modules by path.
+"""The library's own tree beside the Python one, so that error texts and memory reports can name
+modules by path.
 
-Every Module has a `flam_module` without a forward, made when something is first registered; `sync` repeats one
-registration there. The Python dictionaries stay the truth: state dicts, order and calls never ask the mirror.
-"""
+Every Module has a `flam_module` without a forward, made when something is first registered; `sync`
+repeats one registration there. The Python dictionaries stay the truth: state dicts, order and calls
+never ask the mirror."""
 
 from ..._errors import Error
 from ..._gen import api
@@ -39,7 +40,9 @@ def _put(handle, module, group, name):
         if group == "_parameters":
             api.module_set_parameter(handle, name, value)
         elif group == "_buffers":
-            api.module_set_buffer(handle, name, value, name not in module._non_persistent_buffers_set)
+            api.module_set_buffer(
+                handle, name, value, name not in module._non_persistent_buffers_set
+            )
         else:
             api.module_set_child(handle, name, mirror(value))
     except Error:

@@ -1,7 +1,8 @@
-"""State dicts of modules: collecting them, and loading them with torch's report of what does not fit.
+"""State dicts of modules: collecting them, and loading them with torch's report of what does not
+fit.
 
-Loading writes into the existing tensors (or replaces them with `assign=True`), so optimizers stay valid.
-"""
+Loading writes into the existing tensors (or replaces them with `assign=True`), so optimizers stay
+valid."""
 
 from collections import OrderedDict, namedtuple
 
@@ -28,10 +29,14 @@ class StateMixin:
     _version = 1
 
     def get_extra_state(self):
-        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called."
+        )
 
     def set_extra_state(self, state):
-        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called."
+        )
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, tensor in self._parameters.items():
@@ -46,7 +51,7 @@ class StateMixin:
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """An OrderedDict from dotted names to tensors that share memory with the module's."""
         if args:
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args):])
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -58,18 +63,32 @@ class StateMixin:
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, child in self._modules.items():
             if child is not None:
-                child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+                child.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
         for hook in self._state_dict_hooks.values():
             changed = hook(self, destination, prefix, local)
             destination = destination if changed is None else changed
         return destination
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                              error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            hook(
+                self,
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
+            )
         assign = local_metadata.get("assign_to_params_buffers", False)
-        saved = {n: t for n, t in self._buffers.items() if n not in self._non_persistent_buffers_set}
+        saved = {
+            n: t for n, t in self._buffers.items() if n not in self._non_persistent_buffers_set
+        }
         for name, mine in {**self._parameters, **saved}.items():
             if mine is None:
                 continue
@@ -95,7 +114,7 @@ class StateMixin:
     def _find_unexpected(self, state_dict, prefix, saved, unexpected_keys):
         for key in state_dict:
             if key.startswith(prefix) and key != prefix + _EXTRA:
-                head, *rest = key[len(prefix):].split(".", 1)
+                head, *rest = key[len(prefix) :].split(".", 1)
                 known = head in self._modules if rest else head in self._parameters or head in saved
                 if not known:
                     unexpected_keys.append(key)
@@ -112,23 +131,40 @@ class StateMixin:
             local = dict(metadata.get(prefix[:-1], {}))
             if assign:
                 local["assign_to_params_buffers"] = True
-            module._load_from_state_dict(local_state, prefix, local, True, missing, unexpected, errors)
+            module._load_from_state_dict(
+                local_state, prefix, local, True, missing, unexpected, errors
+            )
             for name, child in module._modules.items():
                 if child is not None:
                     below = f"{prefix}{name}."
-                    load(child, {k: v for k, v in local_state.items() if k.startswith(below)}, below)
+                    load(
+                        child, {k: v for k, v in local_state.items() if k.startswith(below)}, below
+                    )
             for hook in module._load_state_dict_post_hooks.values():
                 hook(module, IncompatibleKeys(missing, unexpected))
 
         load(self, state_dict, "")
         if strict:
             if unexpected:
-                errors.insert(0, "Unexpected key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in unexpected)))
+                errors.insert(
+                    0,
+                    "Unexpected key(s) in state_dict: {}. ".format(
+                        ", ".join(f'"{k}"' for k in unexpected)
+                    ),
+                )
             if missing:
-                errors.insert(0, "Missing key(s) in state_dict: {}. ".format(", ".join(f'"{k}"' for k in missing)))
+                errors.insert(
+                    0,
+                    "Missing key(s) in state_dict: {}. ".format(
+                        ", ".join(f'"{k}"' for k in missing)
+                    ),
+                )
         if errors:
-            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(
-                type(self).__name__, "\n\t".join(errors)))
+            raise RuntimeError(
+                "Error(s) in loading state_dict for {}:\n\t{}".format(
+                    type(self).__name__, "\n\t".join(errors)
+                )
+            )
         return IncompatibleKeys(missing, unexpected)
 
     def register_state_dict_post_hook(self, hook):
@@ -148,30 +184,42 @@ class StateMixin:
 
 def _load_tensor(module, name, mine, key, value, assign, error_msgs):
     from ... import Tensor, no_grad
+
     if not isinstance(value, Tensor):
-        error_msgs.append(f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
-                          f"from checkpoint but received {type(value)}")
+        error_msgs.append(
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+            f"from checkpoint but received {type(value)}"
+        )
         return
     if mine.dim() == 0 and value.dim() == 1 and value.numel() == 1:
         value = value[0]
     if mine.shape != value.shape:
-        error_msgs.append(f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
-                          f"the shape in current model is {mine.shape}.")
+        error_msgs.append(
+            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+            f"the shape in current model is {mine.shape}."
+        )
         return
     try:
         if assign:
             if name in module._parameters:
-                value = value if isinstance(value, type(mine)) else type(mine)(value, mine.requires_grad)
+                value = (
+                    value
+                    if isinstance(value, type(mine))
+                    else type(mine)(value, mine.requires_grad)
+                )
             setattr(module, name, value)
         else:
             with no_grad():
                 mine.copy_(value)
     except Exception as problem:
-        error_msgs.append(f'While copying the parameter named "{key}", whose dimensions in the model are '
-                          f"{mine.size()} and whose dimensions in the checkpoint are {value.size()}, "
-                          f"an exception occurred : {problem.args}.")
+        error_msgs.append(
+            f'While copying the parameter named "{key}", whose dimensions in the model are '
+            f"{mine.size()} and whose dimensions in the checkpoint are {value.size()}, "
+            f"an exception occurred : {problem.args}."
+        )
 
 
 def _handle(hooks, hook):
     from .module import RemovableHandle
+
     return RemovableHandle(hooks, hook)

@@ -1,7 +1,7 @@
-"""Walks over a module tree: naming parameters, buffers and children; modes; moves to a device or dtype.
+"""Walks over a module tree: naming parameters, buffers and children; modes; moves to a device or
+dtype.
 
-Every walk visits a shared parameter or module once, under the first name it is met by.
-"""
+Every walk visits a shared parameter or module once, under the first name it is met by."""
 
 from ..._types import device as device_type
 from ..._types import dtype as dtype_type
@@ -23,7 +23,9 @@ class WalkMixin:
         yield prefix, self
         for name, child in self._modules.items():
             if child is not None:
-                yield from child.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                yield from child.named_modules(
+                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
+                )
 
     def modules(self, remove_duplicate=True):
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
@@ -42,7 +44,11 @@ class WalkMixin:
 
     def _named_members(self, group, prefix, recurse, remove_duplicate):
         memo = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in modules:
             for name, tensor in module.__dict__[group].items():
                 if tensor is None or id(tensor) in memo:
@@ -135,6 +141,7 @@ class WalkMixin:
 
     def _apply(self, fn, recurse=True):
         from ... import no_grad
+
         seen = set()
         with no_grad():
             for module in self.modules() if recurse else (self,):
@@ -149,12 +156,18 @@ class WalkMixin:
         return self
 
     def to(self, *args, **kwargs):
-        """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`, `to(tensor)`."""
+        """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`,
+        `to(tensor)`."""
         device, dtype, non_blocking = _parse_to(*args, **kwargs)
         if dtype is not None and not dtype.is_floating_point:
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
         return self._apply(
-            lambda t: t.to(device, dtype if t.is_floating_point() else None, non_blocking=non_blocking))
+            lambda t: t.to(
+                device, dtype if t.is_floating_point() else None, non_blocking=non_blocking
+            )
+        )
 
     def cuda(self, device=None):
         return self._apply(lambda t: t.cuda(device))

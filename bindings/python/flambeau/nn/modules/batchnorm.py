@@ -10,8 +10,16 @@ class _BatchNorm(Module):
     _version = 2
     _dims = ()
 
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None,
-                 dtype=None):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -21,7 +29,9 @@ class _BatchNorm(Module):
         tracked = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, **kind) if tracked else None)
         self.register_buffer("running_var", ones(num_features, **kind) if tracked else None)
-        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracked else None)
+        self.register_buffer(
+            "num_batches_tracked", tensor(0, dtype=int64, device=device) if tracked else None
+        )
 
     def reset_running_stats(self):
         if self.track_running_stats:
@@ -49,17 +59,31 @@ class _BatchNorm(Module):
                 factor = 1.0 / self.num_batches_tracked.item()
         use_batch = self.training or self.running_mean is None
         tracked = not self.training or self.track_running_stats
-        return F.batch_norm(input, self.running_mean if tracked else None, self.running_var if tracked else None,
-                            self.weight, self.bias, use_batch, factor, self.eps)
+        return F.batch_norm(
+            input,
+            self.running_mean if tracked else None,
+            self.running_var if tracked else None,
+            self.weight,
+            self.bias,
+            use_batch,
+            factor,
+            self.eps,
+        )
 
     def extra_repr(self):
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"track_running_stats={self.track_running_stats}")
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
         # Files from before the counter existed (version 1) lack it; torch keeps the present value then.
         key = prefix + "num_batches_tracked"
-        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and key not in state_dict:
+        if (
+            (local_metadata.get("version") or 1) < 2
+            and self.track_running_stats
+            and key not in state_dict
+        ):
             state_dict[key] = self.num_batches_tracked
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
@@ -85,13 +109,27 @@ class BatchNorm3d(_BatchNorm):
 class LayerNorm(Module):
     """Normalises over the last dimensions, `normalized_shape`."""
 
-    def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
+    def __init__(
+        self,
+        normalized_shape,
+        eps=1e-5,
+        elementwise_affine=True,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
-        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        shape = (
+            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        )
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
         kind = {"device": device, "dtype": dtype}
-        self.register_parameter("weight", Parameter(ones(shape, **kind)) if elementwise_affine else None)
-        self.register_parameter("bias", Parameter(zeros(shape, **kind)) if elementwise_affine and bias else None)
+        self.register_parameter(
+            "weight", Parameter(ones(shape, **kind)) if elementwise_affine else None
+        )
+        self.register_parameter(
+            "bias", Parameter(zeros(shape, **kind)) if elementwise_affine and bias else None
+        )
 
     def reset_parameters(self):
         if self.weight is not None:
@@ -103,7 +141,9 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
 
 
 class GroupNorm(Module):
@@ -113,7 +153,12 @@ class GroupNorm(Module):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError("num_channels must be divisible by num_groups")
-        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        self.num_groups, self.num_channels, self.eps, self.affine = (
+            num_groups,
+            num_channels,
+            eps,
+            affine,
+        )
         kind = {"device": device, "dtype": dtype}
         self.register_parameter("weight", Parameter(ones(num_channels, **kind)) if affine else None)
         self.register_parameter("bias", Parameter(zeros(num_channels, **kind)) if affine else None)

@@ -126,7 +126,10 @@ class ModuleList(_Indexed):
                 runs[-1][1] = i
             else:
                 runs.append([i, i, text])
-        lines = [f"({a}): {_indent(t)}" if a == b else f"({a}-{b}): {b - a + 1} x {_indent(t)}" for a, b, t in runs]
+        lines = [
+            f"({a}): {_indent(t)}" if a == b else f"({a}-{b}): {b - a + 1} x {_indent(t)}"
+            for a, b, t in runs
+        ]
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
 
@@ -281,7 +284,11 @@ class ParameterDict(Module):
 
 
 def _as_parameter(value):
-    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+    return (
+        Parameter(value)
+        if isinstance(value, Tensor) and not isinstance(value, Parameter)
+        else value
+    )
 
 
 def _summary(p):

@@ -1,7 +1,7 @@
 """Convolutions over one, two and three spatial dimensions, and their transposes.
 
-The work is done by the functional form; a class only holds the weights and the geometry, as torch names it.
-"""
+The work is done by the functional form; a class only holds the weights and the geometry, as torch
+names it."""
 
 import math
 
@@ -20,8 +20,21 @@ class _Conv(Module):
     _n = 2
     _transposed = False
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1,
-                 bias=True, padding_mode="zeros", device=None, dtype=None, output_padding=0):
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        dilation=1,
+        groups=1,
+        bias=True,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+        output_padding=0,
+    ):
         super().__init__()
         n = self._n
         if groups <= 0:
@@ -31,17 +44,29 @@ class _Conv(Module):
                 raise ValueError(f"{name} must be divisible by groups")
         modes = ("zeros",) if self._transposed else ("zeros", "reflect", "replicate", "circular")
         if padding_mode not in modes:
-            raise ValueError(f"padding_mode must be one of {set(modes)}, but got padding_mode='{padding_mode}'")
+            raise ValueError(
+                f"padding_mode must be one of {set(modes)}, but got padding_mode='{padding_mode}'"
+            )
         if isinstance(padding, str) and padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}")
+            raise ValueError(
+                f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+            )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size, self.stride, self.dilation = (_tuple(v, n) for v in (kernel_size, stride, dilation))
+        self.kernel_size, self.stride, self.dilation = (
+            _tuple(v, n) for v in (kernel_size, stride, dilation)
+        )
         self.padding = padding if isinstance(padding, str) else _tuple(padding, n)
         self.transposed, self.output_padding = self._transposed, _tuple(output_padding, n)
         self.padding_mode = padding_mode
-        rows, columns = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
-        self.weight = Parameter(empty((rows, columns // groups, *self.kernel_size), device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
+        rows, columns = (
+            (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        )
+        self.weight = Parameter(
+            empty((rows, columns // groups, *self.kernel_size), device=device, dtype=dtype)
+        )
+        self.register_parameter(
+            "bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -54,9 +79,13 @@ class _Conv(Module):
 
     def _pad(self, input):
         pads = []
-        for k, d, p in zip(reversed(self.kernel_size), reversed(self.dilation), reversed(self._sides())):
+        for k, d, p in zip(
+            reversed(self.kernel_size), reversed(self.dilation), reversed(self._sides())
+        ):
             pads += [p, p] if isinstance(p, int) else list(p)
-        return F.pad(input, pads, mode="constant" if self.padding_mode == "zeros" else self.padding_mode)
+        return F.pad(
+            input, pads, mode="constant" if self.padding_mode == "zeros" else self.padding_mode
+        )
 
     def _sides(self):
         if self.padding == "valid":
@@ -70,12 +99,20 @@ class _Conv(Module):
         padding = self._sides()
         if self.padding_mode != "zeros" or any(not isinstance(side, int) for side in padding):
             input, padding = self._pad(input), (0,) * self._n
-        return self._function(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return self._function(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
 
     def extra_repr(self):
-        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
+        parts = [
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        ]
         if self.padding != (0,) * self._n:
-            parts.append(f"padding={self.padding!r}" if isinstance(self.padding, str) else f"padding={self.padding}")
+            parts.append(
+                f"padding={self.padding!r}"
+                if isinstance(self.padding, str)
+                else f"padding={self.padding}"
+            )
         if self.dilation != (1,) * self._n:
             parts.append(f"dilation={self.dilation}")
         if self.output_padding != (0,) * self._n:
@@ -92,22 +129,61 @@ class _Conv(Module):
 class _ConvTranspose(_Conv):
     _transposed = True
 
-    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
-                 bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None):
-        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
-                         padding_mode, device, dtype, output_padding)
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        groups=1,
+        bias=True,
+        dilation=1,
+        padding_mode="zeros",
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+            output_padding,
+        )
 
     def forward(self, input, output_size=None):
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
-        return self._function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
-                              self.dilation)
+        return self._function(
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            extra,
+            self.groups,
+            self.dilation,
+        )
 
     def _extra(self, input, output_size):
-        sizes = tuple(output_size)[-self._n:]
-        least = [(i - 1) * s - 2 * p + d * (k - 1) + 1 for i, s, p, d, k in zip(
-            input.shape[-self._n:], self.stride, self.padding, self.dilation, self.kernel_size)]
+        sizes = tuple(output_size)[-self._n :]
+        least = [
+            (i - 1) * s - 2 * p + d * (k - 1) + 1
+            for i, s, p, d, k in zip(
+                input.shape[-self._n :], self.stride, self.padding, self.dilation, self.kernel_size
+            )
+        ]
         if any(not m <= size < m + s for size, m, s in zip(sizes, least, self.stride)):
-            raise ValueError(f"requested an output size of {sizes}, but valid sizes range from {least}")
+            raise ValueError(
+                f"requested an output size of {sizes}, but valid sizes range from {least}"
+            )
         return tuple(size - m for size, m in zip(sizes, least))
 
 

@@ -20,13 +20,16 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """`y = x @ weight.T + bias`, weight [out_features, in_features], both uniform in +-1/sqrt(in_features)."""
+    """`y = x @ weight.T + bias`, weight [out_features, in_features], both uniform in
+    +-1/sqrt(in_features)."""
 
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None)
+        self.register_parameter(
+            "bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -40,5 +43,7 @@ class Linear(Module):
         return _linear(input, own["weight"], own["bias"])
 
     def extra_repr(self):
-        return (f"in_features={self.in_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )

@@ -1,8 +1,8 @@
 """Module: attributes that register parameters, buffers and children, and the walks over that tree.
 
-Invariant: a name lives in exactly one of the instance's dictionary, `_parameters`, `_buffers`, `_modules`.
-The walks (state dict, moves) are in `_state.py` and `_walk.py`; this file holds attributes and the call.
-"""
+Invariant: a name lives in exactly one of the instance's dictionary, `_parameters`, `_buffers`,
+`_modules`. The walks (state dict, moves) are in `_state.py` and `_walk.py`; this file holds
+attributes and the call."""
 
 import itertools
 
@@ -18,7 +18,8 @@ _global_forward_pre_hooks = {}
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook away, as does leaving a `with` block."""
+    """What registering a hook returns: `remove()` takes the hook away, as does leaving a `with`
+    block."""
 
     __slots__ = ("_hooks", "id")
 
@@ -49,10 +50,22 @@ def register_module_forward_pre_hook(hook):
     return RemovableHandle(_global_forward_pre_hooks, hook)
 
 
-_FRESH = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
-          "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called",
-          "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
-          "_load_state_dict_post_hooks")
+_FRESH = (
+    "_parameters",
+    "_buffers",
+    "_modules",
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_pre_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_backward_pre_hooks",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 class Module(StateMixin, WalkMixin):
@@ -65,8 +78,10 @@ class Module(StateMixin, WalkMixin):
         if args or kwargs:
             given = next(iter(kwargs)) if kwargs else None
             raise TypeError(
-                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{given}'" if kwargs else
-                f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument '{given}'"
+                if kwargs
+                else f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
         state = self.__dict__
         state["training"] = True
         for name in _FRESH:
@@ -97,20 +112,26 @@ class Module(StateMixin, WalkMixin):
             self.register_buffer(name, value, value.persistent)
         elif "_parameters" in state and name in state["_parameters"]:
             if value is not None:
-                raise TypeError(f"cannot assign '{_typename(value)}' as parameter '{name}' "
-                                "(torch.nn.Parameter or None expected)")
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as parameter '{name}' "
+                    "(torch.nn.Parameter or None expected)"
+                )
             state["_parameters"][name] = None
             sync(self, name)
         elif "_modules" in state and name in state["_modules"]:
             if value is not None:
-                raise TypeError(f"cannot assign '{_typename(value)}' as child module '{name}' "
-                                "(torch.nn.Module or None expected)")
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as child module '{name}' "
+                    "(torch.nn.Module or None expected)"
+                )
             state["_modules"][name] = None
             sync(self, name)
         elif "_buffers" in state and name in state["_buffers"]:
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"cannot assign '{_typename(value)}' as buffer '{name}' "
-                                "(torch.nn.Buffer, torch.Tensor or None expected)")
+                raise TypeError(
+                    f"cannot assign '{_typename(value)}' as buffer '{name}' "
+                    "(torch.nn.Buffer, torch.Tensor or None expected)"
+                )
             state["_buffers"][name] = value
             sync(self, name)
         else:
@@ -155,12 +176,16 @@ class Module(StateMixin, WalkMixin):
         """Adds a parameter under `name`; None registers the name without one."""
         self._check_name(name, "_parameters", "parameter")
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(f"cannot assign '{_typename(param)}' object to parameter '{name}' "
-                            "(torch.nn.Parameter or None required)")
+            raise TypeError(
+                f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                "(torch.nn.Parameter or None required)"
+            )
         if param is not None and param.grad_fn is not None:
-            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                             f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
-                             "the forward() method.")
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
+                "the forward() method."
+            )
         self._parameters[name] = param
         sync(self, name)
 
@@ -168,10 +193,16 @@ class Module(StateMixin, WalkMixin):
         """Adds a tensor to the module's state that is not learned."""
         self._check_name(name, "_buffers", "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
-                            "(torch Tensor or None required)")
+            raise TypeError(
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' "
+                "(torch Tensor or None required)"
+            )
         self._buffers[name] = tensor
-        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+        (
+            self._non_persistent_buffers_set.discard
+            if persistent
+            else self._non_persistent_buffers_set.add
+        )(name)
         sync(self, name)
 
     def add_module(self, name, module):
@@ -190,21 +221,29 @@ class Module(StateMixin, WalkMixin):
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {_typename(name)}")
         if "." in name:
-            raise KeyError(f"{what} name can't contain \".\", got: {name}")
+            raise KeyError(f'{what} name can\'t contain ".", got: {name}')
         if name == "":
-            raise KeyError(f"{what} name can't be empty string \"\"")
+            raise KeyError(f'{what} name can\'t be empty string ""')
         if hasattr(self, name) and name not in self.__dict__[group]:
             raise KeyError(f"attribute '{name}' already exists")
 
     # ---- the call
 
     def forward(self, *input):
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
 
     def __call__(self, *args, **kwargs):
         state = self.__dict__
-        if not (state["_forward_hooks"] or state["_forward_pre_hooks"] or state["_backward_hooks"]
-                or state["_backward_pre_hooks"] or _global_forward_hooks or _global_forward_pre_hooks):
+        if not (
+            state["_forward_hooks"]
+            or state["_forward_pre_hooks"]
+            or state["_backward_hooks"]
+            or state["_backward_pre_hooks"]
+            or _global_forward_hooks
+            or _global_forward_pre_hooks
+        ):
             return self.forward(*args, **kwargs)
         return self._call_with_hooks(args, kwargs)
 
@@ -213,6 +252,7 @@ class Module(StateMixin, WalkMixin):
         backward = None
         if self._backward_hooks or self._backward_pre_hooks:
             from ._backward_hooks import BackwardHooks
+
             backward = BackwardHooks(self)
             args = backward.watch_inputs(args)
         try:
@@ -267,7 +307,8 @@ class Module(StateMixin, WalkMixin):
         return handle
 
     def register_full_backward_hook(self, hook, prepend=False):
-        """Calls `hook(module, grad_input, grad_output)` once the gradients of the inputs are known."""
+        """Calls `hook(module, grad_input, grad_output)` once the gradients of the inputs are
+        known."""
         return RemovableHandle(self._backward_hooks, hook, prepend)
 
     register_backward_hook = register_full_backward_hook

@@ -26,7 +26,7 @@ class Unflatten(Module):
 
     def forward(self, input):
         dim = self.dim % input.dim()
-        return input.reshape((*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1:]))
+        return input.reshape((*input.shape[:dim], *self.unflattened_size, *input.shape[dim + 1 :]))
 
     def extra_repr(self):
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,8 +1,8 @@
-"""Modules without weights: one row per class says which function it calls and which options it holds.
+"""Modules without weights: one row per class says which function it calls and which options it
+holds.
 
-A row is (class name, functional name, options, how they print). Options become attributes, in the order in
-which PyTorch's constructor takes them, and keyword arguments of the function.
-"""
+A row is (class name, functional name, options, how they print). Options become attributes, in the
+order in which PyTorch's constructor takes them, and keyword arguments of the function."""
 
 from .. import functional as F
 from .module import Module
@@ -35,7 +35,9 @@ def _make(name, function, options, shown, trained=False):
     def __init__(self, *args, **kwargs):
         Module.__init__(self)
         if len(args) > len(names):
-            raise TypeError(f"{name}.__init__() takes at most {len(names)} arguments ({len(args)} given)")
+            raise TypeError(
+                f"{name}.__init__() takes at most {len(names)} arguments ({len(args)} given)"
+            )
         given = {**dict(zip(names, args)), **kwargs}
         for n in given:
             if n not in options:
@@ -55,11 +57,17 @@ def _make(name, function, options, shown, trained=False):
     def plain(self, input):
         return getattr(F, function)(input)
 
-    return type(name, (Module,), {
-        "__init__": __init__, "forward": forward if names or trained else plain, "__module__": __name__,
-        "__doc__": f"`torch.nn.functional.{function}` as a module.",
-        **({"extra_repr": shown} if shown else {}),
-    })
+    return type(
+        name,
+        (Module,),
+        {
+            "__init__": __init__,
+            "forward": forward if names or trained else plain,
+            "__module__": __name__,
+            "__doc__": f"`torch.nn.functional.{function}` as a module.",
+            **({"extra_repr": shown} if shown else {}),
+        },
+    )
 
 
 _POOL = {"kernel_size": _NEEDED, "stride": None, "padding": 0}
@@ -68,7 +76,12 @@ _POOL = {"kernel_size": _NEEDED, "stride": None, "padding": 0}
 _ROWS = (
     ("ReLU", "relu", {"inplace": False}, _inplace),
     ("ReLU6", "relu6", {"inplace": False}, _inplace),
-    ("LeakyReLU", "leaky_relu", {"negative_slope": 0.01, "inplace": False}, _and_inplace("negative_slope")),
+    (
+        "LeakyReLU",
+        "leaky_relu",
+        {"negative_slope": 0.01, "inplace": False},
+        _and_inplace("negative_slope"),
+    ),
     ("ELU", "elu", {"alpha": 1.0, "inplace": False}, _and_inplace("alpha")),
     ("SELU", "selu", {"inplace": False}, _inplace),
     ("CELU", "celu", {"alpha": 1.0, "inplace": False}, _and_inplace("alpha")),
@@ -80,7 +93,12 @@ _ROWS = (
     ("Tanh", "tanh", {}, None),
     ("Softplus", "softplus", {"beta": 1.0, "threshold": 20.0}, _stored("beta", "threshold")),
     ("Softsign", "softsign", {}, None),
-    ("Hardtanh", "hardtanh", {"min_val": -1.0, "max_val": 1.0, "inplace": False}, _and_inplace("min_val", "max_val")),
+    (
+        "Hardtanh",
+        "hardtanh",
+        {"min_val": -1.0, "max_val": 1.0, "inplace": False},
+        _and_inplace("min_val", "max_val"),
+    ),
     ("Hardsigmoid", "hardsigmoid", {"inplace": False}, None),
     ("Hardswish", "hardswish", {"inplace": False}, None),
     ("Softmax", "softmax", {"dim": None}, _softmax_dim),
@@ -91,14 +109,30 @@ _ROWS = (
     ("Dropout", "dropout", {"p": 0.5, "inplace": False}, _stored("p", "inplace"), True),
     ("Dropout2d", "dropout2d", {"p": 0.5, "inplace": False}, _stored("p", "inplace"), True),
     ("Dropout3d", "dropout3d", {"p": 0.5, "inplace": False}, _stored("p", "inplace"), True),
-    ("MaxPool1d", "max_pool1d", {**_POOL, "dilation": 1, "return_indices": False, "ceil_mode": False},
-     _stored("kernel_size", "stride", "padding", "dilation", "ceil_mode")),
-    ("MaxPool2d", "max_pool2d", {**_POOL, "dilation": 1, "return_indices": False, "ceil_mode": False},
-     _stored("kernel_size", "stride", "padding", "dilation", "ceil_mode")),
-    ("AvgPool1d", "avg_pool1d", {**_POOL, "ceil_mode": False, "count_include_pad": True},
-     _stored("kernel_size", "stride", "padding")),
-    ("AvgPool2d", "avg_pool2d", {**_POOL, "ceil_mode": False, "count_include_pad": True, "divisor_override": None},
-     _stored("kernel_size", "stride", "padding")),
+    (
+        "MaxPool1d",
+        "max_pool1d",
+        {**_POOL, "dilation": 1, "return_indices": False, "ceil_mode": False},
+        _stored("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+    ),
+    (
+        "MaxPool2d",
+        "max_pool2d",
+        {**_POOL, "dilation": 1, "return_indices": False, "ceil_mode": False},
+        _stored("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+    ),
+    (
+        "AvgPool1d",
+        "avg_pool1d",
+        {**_POOL, "ceil_mode": False, "count_include_pad": True},
+        _stored("kernel_size", "stride", "padding"),
+    ),
+    (
+        "AvgPool2d",
+        "avg_pool2d",
+        {**_POOL, "ceil_mode": False, "count_include_pad": True, "divisor_override": None},
+        _stored("kernel_size", "stride", "padding"),
+    ),
     ("AdaptiveAvgPool1d", "adaptive_avg_pool1d", {"output_size": _NEEDED}, _stored("output_size")),
     ("AdaptiveAvgPool2d", "adaptive_avg_pool2d", {"output_size": _NEEDED}, _stored("output_size")),
     ("AdaptiveMaxPool1d", "adaptive_max_pool1d", {"output_size": _NEEDED}, _stored("output_size")),
@@ -118,6 +152,7 @@ def _default_stride(cls):
         plain(self, *args, **kwargs)
         if self.stride is None:
             self.stride = self.kernel_size
+
     cls.__init__ = __init__
 
 

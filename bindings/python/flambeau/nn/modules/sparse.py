@@ -8,21 +8,47 @@ from .module import Module
 
 
 class Embedding(Module):
-    """`weight[input]`, weight [num_embeddings, embedding_dim] from N(0, 1); row `padding_idx` stays zero."""
+    """`weight[input]`, weight [num_embeddings, embedding_dim] from N(0, 1); row `padding_idx` stays
+    zero."""
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0,
-                 scale_grad_by_freq=False, sparse=False, _weight=None, _freeze=False, device=None, dtype=None):
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+        _weight=None,
+        _freeze=False,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         if max_norm is not None or scale_grad_by_freq or sparse:
-            raise NotImplementedError("Embedding: max_norm, scale_grad_by_freq and sparse are not supported")
+            raise NotImplementedError(
+                "Embedding: max_norm, scale_grad_by_freq and sparse are not supported"
+            )
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError("Padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
-        self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
-        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = None, norm_type, False, False
+        self.num_embeddings, self.embedding_dim, self.padding_idx = (
+            num_embeddings,
+            embedding_dim,
+            padding_idx,
+        )
+        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = (
+            None,
+            norm_type,
+            False,
+            False,
+        )
         if _weight is None:
-            self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype), not _freeze)
+            self.weight = Parameter(
+                empty((num_embeddings, embedding_dim), device=device, dtype=dtype), not _freeze
+            )
             self.reset_parameters()
         else:
             self.weight = Parameter(_weight, not _freeze)

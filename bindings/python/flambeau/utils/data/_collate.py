@@ -1,16 +1,20 @@
-"""Collation: a list of samples becomes a batch, tensor by tensor, through tuples and dictionaries."""
+"""Collation: a list of samples becomes a batch, tensor by tensor, through tuples and
+dictionaries."""
 
 from collections.abc import Mapping, Sequence
 
 from ..._tensor import Tensor
 
 default_collate_err_msg_format = (
-    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}")
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+)
 
 
 def default_collate(batch):
-    """Stacks tensors, arrays and numbers; keeps strings; goes into mappings, named tuples and sequences."""
+    """Stacks tensors, arrays and numbers; keeps strings; goes into mappings, named tuples and
+    sequences."""
     from ... import as_tensor, float64, stack, tensor
+
     first = batch[0]
     kind = type(first)
     if isinstance(first, Tensor):
@@ -42,6 +46,7 @@ def default_collate(batch):
 def default_convert(data):
     """Arrays become tensors, through containers; anything else stays."""
     from ... import as_tensor
+
     if type(data).__module__ == "numpy":
         return as_tensor(data)
     if isinstance(data, Mapping):

@@ -1,9 +1,8 @@
 """DataLoader: samplers choose the order, the library's loader fetches ahead on native threads.
 
-Batches come in the sampler's order whatever the number of workers. Tensor data sets are gathered natively; any
-other data set is called back on a worker thread, one batch at a time, and an exception there is raised, as the
-same object, where the batch was asked for.
-"""
+Batches come in the sampler's order whatever the number of workers. Tensor data sets are gathered
+natively; any other data set is called back on a worker thread, one batch at a time, and an
+exception there is raised, as the same object, where the batch was asked for."""
 
 import threading
 import traceback
@@ -37,7 +36,8 @@ def get_worker_info():
 
 
 class _Source:
-    """A Python data set behind the library's callbacks; each native thread gets a worker number on first use."""
+    """A Python data set behind the library's callbacks; each native thread gets a worker number on
+    first use."""
 
     def __init__(self, loader, seed):
         self.dataset, self.make, self.init = loader.dataset, loader._collated, loader.worker_init_fn
@@ -72,7 +72,9 @@ def _fetch(user, indices, n_indices, out_batch, out_item):
     except BaseException as problem:
         text = "".join(traceback.format_exception(problem))
         if hasattr(problem, "add_note"):
-            problem.add_note(f"Caught in DataLoader worker {getattr(get_worker_info(), 'id', 0)}.\nOriginal {text}")
+            problem.add_note(
+                f"Caught in DataLoader worker {getattr(get_worker_info(), 'id', 0)}.\nOriginal {text}"
+            )
         return failed(problem)
 
 
@@ -91,7 +93,8 @@ def _native_dataset(loader, seed):
 
 
 class _NativeIterator:
-    """One epoch over the library's loader: keeps it supplied with index lists, hands out its batches."""
+    """One epoch over the library's loader: keeps it supplied with index lists, hands out its
+    batches."""
 
     def __init__(self, loader):
         self._loader, self._batches = loader, iter(loader._index_batches())
@@ -159,17 +162,39 @@ class _InfiniteNones:
 
 
 class DataLoader:
-    """Batches of a data set, fetched ahead by `num_workers` threads, in an order that only the seed decides."""
+    """Batches of a data set, fetched ahead by `num_workers` threads, in an order that only the seed
+    decides."""
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
-                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
-                 multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
-                 pin_memory_device="", in_order=True):
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
+        num_workers=0,
+        collate_fn=None,
+        pin_memory=False,
+        drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
+    ):
         if num_workers < 0:
-            raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+            raise ValueError(
+                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+            )
         if num_workers == 0 and prefetch_factor is not None:
-            raise ValueError("prefetch_factor option could only be specified in multiprocessing."
-                             "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None.")
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing."
+                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+            )
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
         if timeout < 0:
@@ -185,16 +210,22 @@ class DataLoader:
 
     def _set_order(self, batch_size, shuffle, sampler, batch_sampler, drop_last):
         if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler "
-                             "option: the data set decides its order")
+            raise ValueError(
+                "DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler "
+                "option: the data set decides its order"
+            )
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
+            raise ValueError(
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+            )
         if sampler is None:
             if self._is_iterable:
                 sampler = _InfiniteNones()
@@ -204,7 +235,12 @@ class DataLoader:
                 sampler = SequentialSampler(self.dataset)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = batch_size, drop_last, sampler, batch_sampler
+        self.batch_size, self.drop_last, self.sampler, self.batch_sampler = (
+            batch_size,
+            drop_last,
+            sampler,
+            batch_sampler,
+        )
 
     @property
     def _auto(self):
@@ -213,8 +249,12 @@ class DataLoader:
     @property
     def _is_native(self):
         """The library can make the batches without Python."""
-        return type(self.dataset) is TensorDataset and self._default and self._auto and all(
-            t.device.type == "cpu" for t in self.dataset.tensors)
+        return (
+            type(self.dataset) is TensorDataset
+            and self._default
+            and self._auto
+            and all(t.device.type == "cpu" for t in self.dataset.tensors)
+        )
 
     def _index_batches(self):
         """Lists of indices, batch by batch; single indices where batching is off."""

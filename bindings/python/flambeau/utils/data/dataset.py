@@ -48,7 +48,9 @@ class StackDataset(Dataset):
 
     def __init__(self, *args, **kwargs):
         if bool(args) == bool(kwargs):
-            raise ValueError("At least one dataset should be passed, all by position or all by keyword")
+            raise ValueError(
+                "At least one dataset should be passed, all by position or all by keyword"
+            )
         self.datasets = args or kwargs
         sizes = {len(d) for d in (args or kwargs.values())}
         if len(sizes) > 1:
@@ -119,6 +121,7 @@ class Subset(Dataset):
 def random_split(dataset, lengths, generator=None):
     """Splits a dataset at random into parts of the given sizes, or of the given fractions of it."""
     from ... import randperm
+
     lengths = list(lengths)
     total = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
@@ -131,4 +134,4 @@ def random_split(dataset, lengths, generator=None):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = randperm(total, generator=generator).tolist()
     ends = itertools.accumulate(lengths)
-    return [Subset(dataset, order[end - length:end]) for end, length in zip(ends, lengths)]
+    return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths)]
