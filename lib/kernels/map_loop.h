@@ -27,6 +27,12 @@ template <class F> FLAM_FN F functor_from(const double* params) {
 
 #if defined(FLAM_DEVICE_SOURCE)
 
+// f(x...) by a constructor: only braces read operands in order, a call's parentheses do not.
+template <class F, class... V> struct Applied {
+  decltype(std::declval<const F&>()(std::declval<V>()...)) v;
+  FLAM_FN Applied(const F& f, V... x) : v(f(x...)) {}
+};
+
 template <class F, class Out, class... In>
 __global__ void map_kernel(MapArgs a) {
   const F f = functor_from<F>(a.params);
@@ -46,8 +52,7 @@ __global__ void map_kernel(MapArgs a) {
       const char* p = a.data[o] ? a.data[o] + at[o] : a.value[o];
       return load(reinterpret_cast<const T*>(p));
     };
-    struct Values { decltype(f(Compute<In>{}...)) v; };
-    const Values r{f(input(TypeTag<In>{})...)};  // braces: operands are read in order
+    const Applied<F, Compute<In>...> r{f, input(TypeTag<In>{})...};
     *reinterpret_cast<Out*>(a.data[0] + at[0]) = narrow<Out>(r.v);
   }
 }
