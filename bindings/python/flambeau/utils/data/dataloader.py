@@ -96,10 +96,10 @@ class _NativeIterator:
     """One epoch over the library's loader: keeps it supplied with index lists, hands out its
     batches."""
 
-    def __init__(self, loader):
+    def __init__(self, loader, seed):
         self._loader, self._batches = loader, iter(loader._index_batches())
         self._in_flight, self._ended = 0, False
-        self._native = loader._native_loader()
+        self._native = loader._native_loader(seed)
         self._depth = max(1, loader.num_workers * (loader.prefetch_factor or 2))
         _blocking.flam_loader_seek(self._native._h, 0, 0)
         self._supply()
@@ -270,11 +270,10 @@ class DataLoader:
             return self.collate_fn(self.dataset.__getitems__(list(indices)))
         return self.collate_fn([self.dataset[i] for i in indices])
 
-    def _native_loader(self):
+    def _native_loader(self, seed):
         """The library's loader; kept between epochs with `persistent_workers`."""
         if self._kept is not None:
             return self._kept
-        seed = _fresh_generator().initial_seed() if self.num_workers and not self._is_native else 0
         options = ffi.new("flam_loader_options *")
         _fast.flam_loader_options_init(options)
         options.num_workers, options.prefetch_factor = self.num_workers, self.prefetch_factor or 2
@@ -285,10 +284,12 @@ class DataLoader:
         return made
 
     def __iter__(self):
+        # Drawn in every case, so that what follows does not depend on the number of workers.
+        seed = _fresh_generator().initial_seed()
         if self._is_iterable:
             return _iterable_batches(self)
         if self._is_native or self.num_workers:
-            return _NativeIterator(self)
+            return _NativeIterator(self, seed)
         return _plain_batches(self)
 
     def __len__(self):
