@@ -1,0 +1,63 @@
+"""Who may include whom. The layers of lib/ stand in a row; a file sees its own layer and those before it, the feature
+layers (nn, optim, ...) do not see each other, and CUDA's headers stay with the code that nvcc compiles or that is built
+only with CUDA.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROW = ["base", "device", "tensor", "kernels", "graph", "ops", "engine", "features", "capi"]
+FEATURES = {"nn", "optim", "amp", "data", "dist", "io", "observe"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
+CUDA = re.compile(
+    r"^(cuda|cu[A-Z]|cublas|cudnn|cufft|curand|cusparse|nccl|nvrtc|nvml|cupti|nvToolsExt)\w*\.h|"
+    r"^(cub|thrust|cuda|cooperative_groups)/"
+)
+
+
+def rank(layer: str) -> int:
+    return ROW.index("features" if layer in FEATURES else layer)
+
+
+def may_use_cuda(path: Path) -> bool:
+    return (
+        "device/cuda/" in path.as_posix()
+        or path.suffix == ".cu"
+        or path.name.endswith(".kernel.cc")
+        or path.stem.startswith("cuda_")
+        or path.stem.endswith("_cuda")
+    )
+
+
+def check(root: Path, files: list[Path]) -> list[str]:
+    faults = []
+    for path in files:
+        parts = path.parts
+        if parts[0] != "lib" or path.suffix not in {".cc", ".h", ".cu"}:
+            continue
+        layer = parts[1]
+        if layer not in FEATURES and layer not in ROW:
+            faults.append(
+                f"{path}: lib/{layer} is not a layer; they are {', '.join(ROW)} and {sorted(FEATURES)}"
+            )
+            continue
+        text = (root / path).read_text()
+        for match in INCLUDE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            quote, name = match.groups()
+            if quote == "<" and CUDA.match(name) and not may_use_cuda(path):
+                faults.append(
+                    f"{path}:{line}: <{name}> belongs in lib/device/cuda or in a file that nvcc compiles"
+                )
+            used = name.split("/")[0]
+            if quote == "<" or used not in FEATURES | set(ROW) or used == layer:
+                continue
+            if rank(used) > rank(layer):
+                faults.append(
+                    f'{path}:{line}: {layer} does not see {used} ("{name}"), which comes after it'
+                )
+            elif rank(used) == rank(layer):
+                faults.append(f'{path}:{line}: {layer} and {used} do not see each other ("{name}")')
+    return faults

@@ -1,0 +1,53 @@
+"""`make test` after the build: runs every suite, two at a time, shows the output of those that fail, and ends with each
+runner's own closing line. A suite that cannot run here is named with its reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import suites
+from suites import ROOT, Suite
+
+
+def table(build) -> list[Suite]:
+    python = sys.executable
+    listed = [
+        Suite("lint", [python, "tests/lint/lint.py"]),
+        Suite("generated files", [python, "bindings/generate", "--check"]),
+        suites.pytest("headers and generator", ["tests/headers", "tests/generate", "tests/build"]),
+        suites.pytest(
+            "exports", ["tests/capi"], env={"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
+        ),
+        suites.abi(build),
+        suites.ctest(build),
+    ]
+    for device in ("cpu", "sim", "emu"):
+        listed += suites.python_suites(build, device)
+    listed.append(suites.rust(build))
+    listed.append(suites.pytest("examples", ["tests/examples"]))
+    return listed
+
+
+def report(outcome: suites.Outcome) -> suites.Outcome:
+    if outcome.status == "failed":
+        print(f"\n==== {outcome.suite.name} ====\n{outcome.output}", flush=True)
+    print(f"{outcome.status:8} {outcome.seconds:6.0f} s  {outcome.suite.name}", flush=True)
+    return outcome
+
+
+def main() -> int:
+    build = ROOT / "build" / (ROOT / "build" / "preset").read_text().strip()
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda suite: report(suites.run(suite)), table(build)))
+    print("\n" + "\n".join(f"{o.status:8} {o.suite.name:22} {o.closing}" for o in outcomes))
+    count = {s: sum(o.status == s for o in outcomes) for s in ("passed", "failed", "not run")}
+    print(
+        f"\n{count['passed']} suites passed, {count['failed']} failed, {count['not run']} not run"
+    )
+    return 1 if count["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

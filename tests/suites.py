@@ -1,0 +1,131 @@
+"""Every suite of the repository as one table: what runs it, on which device, and what it needs. `make test` and the check
+on a machine with a GPU walk the same table.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SIM = "devices=2,memory=256MiB,as=cuda"
+
+
+@dataclass
+class Suite:
+    name: str
+    command: list[str]
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: Path = ROOT
+    missing: str = ""  # why it cannot run here
+
+
+@dataclass
+class Outcome:
+    suite: Suite
+    status: str  # passed, failed, not run
+    seconds: float
+    closing: str  # the runner's own last line
+    output: str = ""
+
+
+def missing_modules(*names: str) -> str:
+    absent = [n for n in names if importlib.util.find_spec(n) is None]
+    return f"Python packages not installed: {', '.join(absent)}" if absent else ""
+
+
+def pytest(
+    name: str, folders: list[str], *options: str, env: dict[str, str] | None = None, needs=()
+) -> Suite:
+    there = [f for f in folders if list((ROOT / f).glob("test_*.py"))]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *there, *options]
+    missing = "" if there else f"no tests in {', '.join(folders)}"
+    return Suite(name, command, env or {}, missing=missing or missing_modules("pytest", *needs))
+
+
+def python_suites(build: Path, device: str) -> list[Suite]:
+    """The op table and the Python package on one device: cpu, sim, emu or cuda."""
+    library = build / ("emu" if device == "emu" else ".") / "libflambeau.so.0"
+    ops = {"FLAMBEAU_LIBRARY": str(library)}
+    package = dict(ops)
+    if device in ("sim", "emu"):
+        package["FLAMBEAU_SIM"] = SIM + (",kernels=emu" if device == "emu" else "")
+    option = f"--device={device}"
+    return [
+        pytest(
+            f"ops on {device}", ["tests/ops"], option, env=ops, needs=("cffi", "numpy", "scipy")
+        ),
+        pytest(
+            f"python on {device}", ["tests/python"], option, env=package, needs=("cffi", "numpy")
+        ),
+    ]
+
+
+def ctest(build: Path, name: str = "C++ and C") -> Suite:
+    program = shutil.which(
+        "ctest", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
+    missing = "" if program else "ctest is not there"
+    if not list((build / "tests").glob("*_test")):
+        missing = "no tests were built: GoogleTest (libgtest-dev) is not there"
+    return Suite(
+        name, [program or "ctest", "--test-dir", str(build), "--output-on-failure"], missing=missing
+    )
+
+
+def rust(build: Path) -> Suite:
+    workspace = ROOT / "bindings" / "rust"
+    missing = "" if shutil.which("cargo") else "cargo is not there"
+    if not (workspace / "Cargo.toml").exists():
+        missing = "there is no bindings/rust"
+    env = {
+        "FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0"),
+        "CARGO_TARGET_DIR": str(ROOT / "build" / "rust"),
+    }
+    return Suite("rust", ["cargo", "test", "--locked", "--workspace"], env, workspace, missing)
+
+
+def abi(build: Path) -> Suite:
+    """Today's library against the last release's stored ABI: nothing that a program uses may be gone."""
+    stored = ROOT / "tests" / "golden" / "libflambeau.abi"
+    library = str(build / "libflambeau.so.0")
+    missing = "" if shutil.which("abidiff") else "abidiff (apt package abigail-tools) is not there"
+    if not stored.exists():
+        missing = "no release has stored an ABI yet (tests/golden/libflambeau.abi)"
+    return Suite("ABI", ["abidiff", "--no-added-syms", str(stored), library], missing=missing)
+
+
+def run(suite: Suite) -> Outcome:
+    if suite.missing:
+        return Outcome(suite, "not run", 0.0, suite.missing)
+    start = time.monotonic()
+    done = subprocess.run(
+        suite.command,
+        cwd=suite.cwd,
+        env=os.environ | suite.env,
+        text=True,
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    telling = ("test result:", "tests passed", " passed", " failed", " error")
+    closing = next(
+        (line for line in reversed(lines) if any(t in line for t in telling)),
+        lines[-1] if lines else "",
+    )
+    nothing_ran = done.returncode == 5 and "pytest" in suite.command
+    status = "passed" if done.returncode == 0 else "failed"
+    return Outcome(
+        suite,
+        status,
+        time.monotonic() - start,
+        "pytest found no tests" if nothing_ran else closing,
+        done.stdout,
+    )
