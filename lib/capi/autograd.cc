@@ -21,7 +21,8 @@ class CallbackHook final : public Hook {
     if (removed_) return {};
     const Running running(*this);
     return capi::call_back(
-        "a hook", [&](flam_tensor** out) { return table_.call(table_.user, capi::handle(grad), out); },
+        "a hook",
+        [&](flam_tensor** out) { return table_.call(table_.user, capi::handle(grad), out); },
         capi::Result::optional);
   }
 
@@ -63,8 +64,8 @@ void backward(TensorsView tensors, TensorsView grads, bool retain_graph, bool cr
 
 Ref<flam_tensor_list> grad(TensorsView outputs, TensorsView inputs, TensorsView grad_outputs,
                            bool retain_graph, bool create_graph, bool allow_unused) {
-  const Tensors found = gradients(outputs, grad_outputs, inputs, retain_graph || create_graph, create_graph,
-                                  allow_unused);
+  const Tensors found = gradients(outputs, grad_outputs, inputs, retain_graph || create_graph,
+                                  create_graph, allow_unused);
   return make_list({found.begin(), found.end()});
 }
 
@@ -94,8 +95,8 @@ bool inference_enabled() { return modes.inference; }
 // ---- tensors in the graph --------------------------------------------------------------------------------
 
 void tensor_retain_grad(const Tensor& t) {
-  check(requires_grad(t), Code::autograd, "can't retain_grad on Tensor that has requires_grad=False: ",
-        describe(t));
+  check(requires_grad(t), Code::autograd,
+        "can't retain_grad on Tensor that has requires_grad=False: ", describe(t));
   const Ref<Node> node = grad_fn(t);
   AutogradData& d = autograd_data(t);
   if (!node || d.retains_grad) return;
@@ -122,8 +123,8 @@ int64_t tensor_output_nr(const Tensor& t) { return grad_fn(t) ? autograd_data(t)
 Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* callback) {
   auto hook = make_ref<CallbackHook>(callback);
   check(hook->callable(), Code::invalid_argument, "register_hook: the hook has no function");
-  check(requires_grad(t), Code::autograd, "cannot register a hook on a tensor that doesn't require gradient: ",
-        describe(t));
+  check(requires_grad(t), Code::autograd,
+        "cannot register a hook on a tensor that doesn't require gradient: ", describe(t));
   if (const Ref<Node> node = grad_fn(t)) {
     node->hooks.push_back({hook, autograd_data(t).output_nr});
   } else {
@@ -135,11 +136,12 @@ Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* c
 Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
                                                          const flam_hook_callback* callback) {
   auto hook = make_ref<CallbackHook>(callback);
-  check(hook->callable(), Code::invalid_argument, "register_post_accumulate_grad_hook: no function");
-  check(requires_grad(t), Code::autograd, "cannot register a hook on a tensor that doesn't require gradient: ",
-        describe(t));
-  check(is_leaf(t), Code::autograd, "post accumulate grad hooks cannot be registered on non-leaf tensors: ",
-        describe(t));
+  check(hook->callable(), Code::invalid_argument,
+        "register_post_accumulate_grad_hook: no function");
+  check(requires_grad(t), Code::autograd,
+        "cannot register a hook on a tensor that doesn't require gradient: ", describe(t));
+  check(is_leaf(t), Code::autograd,
+        "post accumulate grad hooks cannot be registered on non-leaf tensors: ", describe(t));
   autograd_data(t).accumulated_hooks.push_back(hook);
   return make_ref<HookHandle>(std::move(hook));
 }
@@ -165,8 +167,8 @@ uint64_t node_id(const flam_node* n) { return reinterpret_cast<uintptr_t>(n->edg
 size_t node_next_count(const flam_node* n) { return n->edge.node ? n->edge.node->next.size() : 0; }
 
 Ref<flam_node> node_next(const flam_node* n, size_t index) {
-  check(index < node_next_count(n), Code::index, "operand ", index, " is out of bounds for \"", node_name(n),
-        "\" with ", node_next_count(n), " operands");
+  check(index < node_next_count(n), Code::index, "operand ", index, " is out of bounds for \"",
+        node_name(n), "\" with ", node_next_count(n), " operands");
   const Edge& e = n->edge.node->next[index];
   return e ? make_ref<flam_node>(Edge{e.node, e.leaf, 0}) : nullptr;
 }

@@ -29,7 +29,8 @@ std::string printed(const char* form, int64_t precision, double v) {
 // The shown numbers and how all of them are written.
 class Numbers {
  public:
-  Numbers(const Tensor& shown, const Options& o) : shown_(shown), floating_(is_floating(shown.dtype())), o_(o) {
+  Numbers(const Tensor& shown, const Options& o)
+      : shown_(shown), floating_(is_floating(shown.dtype())), o_(o) {
     if (floating_) {
       choose_notation();
     } else {
@@ -50,7 +51,8 @@ class Numbers {
       if constexpr (std::is_integral_v<T>) {
         return double(shown_.data_as<T>()[i]);
       } else {
-        return double(static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(shown_.data_as<T>()[i]));
+        return double(
+            static_cast<std::conditional_t<sizeof(T) == 2, float, T>>(shown_.data_as<T>()[i]));
       }
     });
   }
@@ -58,7 +60,8 @@ class Numbers {
   std::string exact(int64_t i) const {
     if (shown_.dtype() == Dtype::boolean) return shown_.data_as<bool>()[i] ? "True" : "False";
     return with_dtype(shown_.dtype(), [&](auto tag) {
-      return std::to_string(static_cast<int64_t>(shown_.data_as<typename decltype(tag)::type>()[i]));
+      return std::to_string(
+          static_cast<int64_t>(shown_.data_as<typename decltype(tag)::type>()[i]));
     });
   }
 
@@ -186,7 +189,8 @@ std::vector<std::string> suffixes(const Tensor& t, const Options& o) {
   std::vector<std::string> out;
   if (!t.device().is_cpu()) out.push_back("device='" + to_string(t.device()) + "'");
   const bool is_default = t.dtype() == defaults().dtype;
-  if (t.numel() == 0 ? t.dim() != 1 : o.edgeitems == 0) out.push_back("size=" + tuple_text(t.sizes()));
+  if (t.numel() == 0 ? t.dim() != 1 : o.edgeitems == 0)
+    out.push_back("size=" + tuple_text(t.sizes()));
   const bool obvious = t.numel() > 0 && (t.dtype() == Dtype::i64 || t.dtype() == Dtype::boolean);
   if (!is_default && !obvious) out.push_back(std::string("dtype=torch.") + name_of(t.dtype()));
   if (const char* name = tensor_grad_fn_name(t)) {
@@ -226,17 +230,16 @@ std::string formatted(const Tensor& t, const Options& o) {
 
 }  // namespace
 
-void format_options_init(flam_format_options* o) {
-  *o = {sizeof *o, 4, 1000, 3, 80, -1, 0};
-}
+void format_options_init(flam_format_options* o) { *o = {sizeof *o, 4, 1000, 3, 80, -1, 0}; }
 
 const char* tensor_format(const Tensor& t, const flam_format_options* given) {
   flam_format_options o;
   format_options_init(&o);
   if (given) std::memcpy(&o, given, std::min(sizeof o, given->struct_size));
-  check(o.precision >= 0 && o.threshold >= 0 && o.edgeitems >= 0 && o.linewidth > 0 && o.indent >= 0,
-        Code::invalid_argument, "format: precision, threshold, edgeitems, linewidth and indent must not ",
-        "be negative");
+  check(
+      o.precision >= 0 && o.threshold >= 0 && o.edgeitems >= 0 && o.linewidth > 0 && o.indent >= 0,
+      Code::invalid_argument,
+      "format: precision, threshold, edgeitems, linewidth and indent must not ", "be negative");
   static thread_local std::string text;
   text = formatted(t, o);
   return text.c_str();

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "capi/gen/targets.h"
 #include "capi/callback.h"
+#include "capi/gen/targets.h"
 #include "graph/autograd_data.h"
 #include "graph/mode.h"
 #include "ops/ops.h"

@@ -43,8 +43,8 @@ void tensor_release(const Tensor& t) {
 size_t tensor_list_size(const flam_tensor_list* list) { return list->tensors.size(); }
 
 Tensor tensor_list_get(const flam_tensor_list* list, size_t index) {
-  check(index < list->tensors.size(), Code::index, "index ", index, " is out of bounds for a list of ",
-        list->tensors.size(), " tensors");
+  check(index < list->tensors.size(), Code::index, "index ", index,
+        " is out of bounds for a list of ", list->tensors.size(), " tensors");
   return list->tensors[index];
 }
 
@@ -105,12 +105,14 @@ void* tensor_storage_data(const Tensor& t) { return t.storage()->data(); }
 int64_t tensor_storage_nbytes(const Tensor& t) { return int64_t(t.storage()->bytes()); }
 
 void tensor_record_stream(const Tensor& t, const flam_stream* stream) {
-  check(stream->stream.device == t.device(), Code::device_mismatch, "record_stream: the stream is on ",
-        to_string(stream->stream.device), ", the tensor is ", describe(t));
+  check(stream->stream.device == t.device(), Code::device_mismatch,
+        "record_stream: the stream is on ", to_string(stream->stream.device), ", the tensor is ",
+        describe(t));
   if (Block* block = t.storage()->block()) record_stream(block, stream->stream);
 }
 
-Tensor tensor_from_data(const void* data, DimsView size, Dtype dtype, Device device, bool requires_grad) {
+Tensor tensor_from_data(const void* data, DimsView size, Dtype dtype, Device device,
+                        bool requires_grad) {
   check_dtype(dtype, "from_data");
   Tensor t = ops::empty(size, dtype, device, requires_grad);
   check(data || !t.nbytes(), Code::invalid_argument, "from_data: no data for ", describe(t));
@@ -140,15 +142,15 @@ Tensor tensor_from_blob(void* data, DimsView size, DimsView stride, Dtype dtype,
     if (n > 0) reach += (size[i] - 1) * strides[i];
   }
   check(data || !reach, Code::invalid_argument, "from_blob: no data for shape ", to_string(size));
-  auto storage = make_ref<Storage>(resolve(device ? device : kCpu), size_t(reach) * size_of(dtype), data,
-                                   drop, user);
+  auto storage = make_ref<Storage>(resolve(device ? device : kCpu), size_t(reach) * size_of(dtype),
+                                   data, drop, user);
   guard.drop = nullptr;
   return Tensor(make_ref<TensorImpl>(std::move(storage), 0, size, strides, dtype));
 }
 
 void tensor_to_host(const Tensor& t, void* buffer, size_t nbytes) {
-  check(nbytes == t.nbytes(), Code::invalid_argument, "to_host: the buffer has ", nbytes, " bytes, ",
-        describe(t), " has ", t.nbytes());
+  check(nbytes == t.nbytes(), Code::invalid_argument, "to_host: the buffer has ", nbytes,
+        " bytes, ", describe(t), " has ", t.nbytes());
   if (!nbytes) return;
   check(buffer, Code::invalid_argument, "to_host: no buffer for ", describe(t));
   const GradMode off(false);
@@ -160,8 +162,9 @@ double tensor_item_f64(const Tensor& t) {
   const Tensor host = only_element(t);
   return with_dtype(host.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return double(static_cast<std::conditional_t<(sizeof(T) == 2 && !std::is_integral_v<T>), float, T>>(
-        *host.data_as<T>()));
+    return double(
+        static_cast<std::conditional_t<(sizeof(T) == 2 && !std::is_integral_v<T>), float, T>>(
+            *host.data_as<T>()));
   });
 }
 
@@ -173,12 +176,14 @@ int64_t tensor_item_i64(const Tensor& t) {
     });
   }
   const double v = std::trunc(tensor_item_f64(t));
-  check(v >= -0x1p63 && v < 0x1p63, Code::invalid_argument, "cannot convert float ", v, " to integer");
+  check(v >= -0x1p63 && v < 0x1p63, Code::invalid_argument, "cannot convert float ", v,
+        " to integer");
   return int64_t(v);
 }
 
 void tensor_set_data(const Tensor& t, const Tensor& src) {
-  check(is_leaf(t), Code::autograd, "set_data: ", describe(t), " was computed by a recorded operation");
+  check(is_leaf(t), Code::autograd, "set_data: ", describe(t),
+        " was computed by a recorded operation");
   check(!requires_grad(t) || is_floating(src.dtype()), Code::dtype,
         "data set to a tensor that requires gradients must be floating point, got ", describe(src));
   TensorImpl& to = *t.impl();
@@ -194,9 +199,11 @@ bool tensor_requires_grad(const Tensor& t) { return requires_grad(t); }
 
 void tensor_set_requires_grad(const Tensor& t, bool on) {
   if (!is_leaf(t)) {
-    check(on, Code::autograd,
-          "you can only change requires_grad flags of leaf variables. If you want to use a computed "
-          "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().");
+    check(
+        on, Code::autograd,
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+        "variable in a subgraph that doesn't require differentiation use var_no_grad = "
+        "var.detach().");
     return;
   }
   check(!on || is_floating(t.dtype()), Code::dtype,
@@ -219,12 +226,14 @@ void tensor_set_grad(const Tensor& t, const Tensor& grad) {
     return;
   }
   check(!grad.is_same(t), Code::invalid_argument, "can't assign Variable as its own grad");
-  check(grad.dtype() == t.dtype(), Code::dtype, "assigned grad has data of a different type: ",
-        describe(grad), " for ", describe(t));
+  check(grad.dtype() == t.dtype(), Code::dtype,
+        "assigned grad has data of a different type: ", describe(grad), " for ", describe(t));
   check(grad.device() == t.device(), Code::device_mismatch,
-        "assigned grad has data located on a different device: ", describe(grad), " for ", describe(t));
+        "assigned grad has data located on a different device: ", describe(grad), " for ",
+        describe(t));
   check(std::equal(grad.sizes().begin(), grad.sizes().end(), t.sizes().begin(), t.sizes().end()),
-        Code::shape, "assigned grad has data of a different size: ", describe(grad), " for ", describe(t));
+        Code::shape, "assigned grad has data of a different size: ", describe(grad), " for ",
+        describe(t));
   autograd_data(t).grad = grad;
 }
 

@@ -79,8 +79,8 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
   if (dims.empty() && shifts.size() == 1) {
     return reshape(roll(ravel(x), shifts, Dims{0}), x.sizes());
   }
-  check(shifts.size() == dims.size(), Code::invalid_argument, "shifts and dimensions must align. shifts: ",
-        shifts.size(), ", dims:", dims.size());
+  check(shifts.size() == dims.size(), Code::invalid_argument,
+        "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
   Call c{"roll", Cast::keep, {x}};
   Tensor y = x;
   Dims back;
@@ -101,14 +101,15 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
 }
 
 Tensor repeat(const Tensor& x, DimsView repeats) {
-  check(repeats.size() >= x.sizes().size(), Code::shape, "Number of dimensions of repeat dims can not be "
+  check(repeats.size() >= x.sizes().size(), Code::shape,
+        "Number of dimensions of repeat dims can not be "
         "smaller than number of dimensions of tensor");
   Call c{"repeat", Cast::keep, {x}};
   const size_t extra = repeats.size() - x.sizes().size();
   Dims shape, interleaved, from_strides;
   for (size_t i = 0; i < repeats.size(); ++i) {
-    check(repeats[i] >= 0, Code::shape, "Trying to create tensor with negative dimension ", repeats[i],
-          ": repeat ", to_string(repeats));
+    check(repeats[i] >= 0, Code::shape, "Trying to create tensor with negative dimension ",
+          repeats[i], ": repeat ", to_string(repeats));
     const int64_t n = i < extra ? 1 : x.sizes()[i - extra];
     shape.push_back(n * repeats[i]);
     interleaved.push_back(repeats[i]);

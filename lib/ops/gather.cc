@@ -41,15 +41,16 @@ struct ScatterAddBackward {
 int64_t dims_of(const Tensor& t) { return std::max<int64_t>(t.dim(), 1); }
 
 // Index must not be greater than `x` but along `skip` (-1: nowhere).
-void check_covers(const char* op, const char* who, const Tensor& x, const Tensor& index, int64_t skip) {
+void check_covers(const char* op, const char* who, const Tensor& x, const Tensor& index,
+                  int64_t skip) {
   check(index.numel() == 0 || dims_of(x) == dims_of(index), Code::shape, op,
-        "(): Index tensor must have the same number of dimensions as ", who, " tensor: ",
-        to_string(index.sizes()), " and ", to_string(x.sizes()));
+        "(): Index tensor must have the same number of dimensions as ", who,
+        " tensor: ", to_string(index.sizes()), " and ", to_string(x.sizes()));
   if (index.numel() == 0 || x.dim() != index.dim()) return;
   for (int64_t d = 0; d < x.dim(); ++d) {
-    check(d == skip || index.sizes()[size_t(d)] <= x.sizes()[size_t(d)], Code::shape, op, "(): Expected index ",
-          to_string(index.sizes()), " to be no larger than ", who, " ", to_string(x.sizes()),
-          " apart from dimension ", skip);
+    check(d == skip || index.sizes()[size_t(d)] <= x.sizes()[size_t(d)], Code::shape, op,
+          "(): Expected index ", to_string(index.sizes()), " to be no larger than ", who, " ",
+          to_string(x.sizes()), " apart from dimension ", skip);
   }
 }
 
@@ -57,16 +58,19 @@ void check_covers(const char* op, const char* who, const Tensor& x, const Tensor
 Tensor used_part(const Tensor& src, const Tensor& index) {
   Tensor part = src;
   for (int64_t d = 0; d < src.dim() && src.dim() == index.dim(); ++d) {
-    part = part.sizes()[size_t(d)] == index.sizes()[size_t(d)] ? part
-                                                              : narrow(part, d, 0, index.sizes()[size_t(d)]);
+    part = part.sizes()[size_t(d)] == index.sizes()[size_t(d)]
+               ? part
+               : narrow(part, d, 0, index.sizes()[size_t(d)]);
   }
   return part;
 }
 
-Tensor source_of(const char* op, const Tensor& x, const Tensor& index, const Tensor& src, int64_t d) {
+Tensor source_of(const char* op, const Tensor& x, const Tensor& index, const Tensor& src,
+                 int64_t d) {
   check_covers(op, "self", x, index, d);
-  check(src.dtype() == x.dtype(), Code::dtype, op, "(): Expected self.dtype to be equal to src.dtype, got ",
-        name_of(x.dtype()), " and ", name_of(src.dtype()));
+  check(src.dtype() == x.dtype(), Code::dtype, op,
+        "(): Expected self.dtype to be equal to src.dtype, got ", name_of(x.dtype()), " and ",
+        name_of(src.dtype()));
   check_covers(op, "src", src, index, -1);
   return used_part(src, index);
 }
@@ -112,8 +116,9 @@ Tensor take(const Tensor& x, const Tensor& index) {
 Tensor take_along_dim(const Tensor& x, const Tensor& indices, std::optional<int64_t> dim) {
   if (!dim) return gather(ravel(x), 0, ravel(indices));
   check(x.dim() == indices.dim(), Code::shape,
-        "torch.take_along_dim(): input and indices should have the same number of dimensions, but got ", x.dim(),
-        " dimensions for input, and ", indices.dim(), " dimensions for indices");
+        "torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+        "got ",
+        x.dim(), " dimensions for input, and ", indices.dim(), " dimensions for indices");
   const size_t d = size_t(wrap_dim(*dim, x.dim()));
   if (x.dim() == 0) return gather(x, 0, indices);
   Dims other(indices.sizes());

@@ -32,15 +32,24 @@ class Selector {
     for (size_t i = 0; i < kinds_.size(); ++i) {
       const int64_t* b = &bounds_[3 * i];
       switch (kinds_[i]) {
-        case FLAM_INDEX_INT: pick(b[0]); break;
-        case FLAM_INDEX_SLICE: cut(b[0], b[1], b[2]); break;
+        case FLAM_INDEX_INT:
+          pick(b[0]);
+          break;
+        case FLAM_INDEX_SLICE:
+          cut(b[0], b[1], b[2]);
+          break;
         case FLAM_INDEX_ELLIPSIS:  // of several, the first takes all
           skip(rest);
           rest = 0;
           break;
-        case FLAM_INDEX_NEWAXIS: out_.view = unsqueeze(out_.view, dim_++); break;
-        case FLAM_INDEX_BOOL: truth(b[0] != 0); break;
-        default: tensor(tensors_[next++]);
+        case FLAM_INDEX_NEWAXIS:
+          out_.view = unsqueeze(out_.view, dim_++);
+          break;
+        case FLAM_INDEX_BOOL:
+          truth(b[0] != 0);
+          break;
+        default:
+          tensor(tensors_[next++]);
       }
     }
     if (listed_) out_.lists.resize(size_t(out_.view.dim()));
@@ -73,8 +82,8 @@ class Selector {
 
   void pick(int64_t index) {
     const int64_t n = out_.view.sizes()[size_t(dim_)];
-    check(index >= -n && index < n, Code::index, "index ", index, " is out of bounds for dimension ",
-          original_, " with size ", n);
+    check(index >= -n && index < n, Code::index, "index ", index,
+          " is out of bounds for dimension ", original_, " with size ", n);
     out_.view = select(out_.view, dim_, index);
     ++original_;
   }
@@ -116,8 +125,8 @@ class Selector {
       for (int64_t d = 0; d < given.dim(); ++d) {
         check(given.sizes()[size_t(d)] == out_.view.sizes()[size_t(dim_ + d)], Code::index,
               "The shape of the mask ", to_string(given.sizes()), " at index ", d,
-              " does not match the shape of the indexed tensor ", to_string(x_.sizes()), " at index ",
-              original_ + d);
+              " does not match the shape of the indexed tensor ", to_string(x_.sizes()),
+              " at index ", original_ + d);
       }
     }
     ++listed_;
@@ -146,7 +155,8 @@ void check_lists(const IndexTensors& lists) {
     try {
       all = broadcast_shapes(all, t.sizes());
     } catch (const Error&) {
-      fail(Code::index, "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
+      fail(Code::index,
+           "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
     }
   }
 }
@@ -166,8 +176,8 @@ Tensor index(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView tenso
   return read_lists(s.view, s.lists);
 }
 
-Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView tensors, const Tensor& values,
-                  bool accumulate) {
+Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView tensors,
+                  const Tensor& values, bool accumulate) {
   const Selection s = Selector(x, kinds, bounds, tensors).run();
   if (s.lists.empty()) {
     const Tensor source = without_leading_ones(values, s.view.dim());
@@ -182,7 +192,8 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
   const Dims shape = indexed_shape("index_put", s.view, s.lists);
   const Tensor source = without_leading_ones(values, int64_t(shape.size()));
   check(broadcasts_to(source.sizes(), shape), Code::shape, "shape mismatch: value tensor of shape ",
-        to_string(values.sizes()), " cannot be broadcast to indexing result of shape ", to_string(shape));
+        to_string(values.sizes()), " cannot be broadcast to indexing result of shape ",
+        to_string(shape));
   write_lists(s.view, s.lists, source, accumulate);
   return x;
 }

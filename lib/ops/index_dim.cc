@@ -36,7 +36,8 @@ struct IndexCopyBackward {
   Dims source_sizes;
   static constexpr auto name = "IndexCopyBackward0";
   Tensors operator()(const Tensor& dy) const {
-    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(), Tensor(),
+    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(),
+            Tensor(),
             wanted(2) ? reshape(index_select(dy, int64_t(dim), index), source_sizes) : Tensor()};
   }
 };
@@ -46,8 +47,8 @@ struct IndexFillBackward {
   size_t dim;
   static constexpr auto name = "IndexFillBackward0";
   Tensors operator()(const Tensor& dy) const {
-    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(), Tensor(),
-            wanted(2) ? sum(index_select(dy, int64_t(dim), index)) : Tensor()};
+    return {wanted(0) ? index_fill(dy, int64_t(dim), index, wrapped_number(0.0)) : Tensor(),
+            Tensor(), wanted(2) ? sum(index_select(dy, int64_t(dim), index)) : Tensor()};
   }
 };
 
@@ -65,8 +66,9 @@ struct EmbeddingBackward {
 };
 
 Tensor index_vector(const char* op, const Tensor& index, Device device) {
-  check(index.dim() <= 1, Code::shape, op, "(): Index is supposed to be a vector, but got dim: ", index.dim(),
-        " with shape ", to_string(index.sizes()));
+  check(index.dim() <= 1, Code::shape, op,
+        "(): Index is supposed to be a vector, but got dim: ", index.dim(), " with shape ",
+        to_string(index.sizes()));
   const Tensor at = index_operand(op, index, device);
   return at.dim() ? at : reshape(at, Dims{1});
 }
@@ -86,13 +88,15 @@ Dims with_size(const Tensor& x, size_t dim, int64_t n) {
   return sizes;
 }
 
-void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& index, const Tensor& source) {
-  check(source.dtype() == x.dtype(), Code::dtype, op, "(): self (", name_of(x.dtype()), ") and source (",
-        name_of(source.dtype()), ") must have the same scalar type");
+void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& index,
+                  const Tensor& source) {
+  check(source.dtype() == x.dtype(), Code::dtype, op, "(): self (", name_of(x.dtype()),
+        ") and source (", name_of(source.dtype()), ") must have the same scalar type");
   const Dims want = with_size(x, dim, index.numel());
-  check(source.numel() == numel_of(want) && (source.dim() <= 1 || want == Dims(source.sizes())), Code::shape, op,
-        "(): source of shape ", to_string(source.sizes()), " where self is ", to_string(x.sizes()),
-        " and index has ", index.numel(), " elements along dimension ", dim, ": expected ", to_string(want));
+  check(source.numel() == numel_of(want) && (source.dim() <= 1 || want == Dims(source.sizes())),
+        Code::shape, op, "(): source of shape ", to_string(source.sizes()), " where self is ",
+        to_string(x.sizes()), " and index has ", index.numel(), " elements along dimension ", dim,
+        ": expected ", to_string(want));
 }
 
 }  // namespace
@@ -106,7 +110,8 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   return c.track(std::move(y), IndexSelectBackward{at, d, Dims(x.sizes())});
 }
 
-Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, double alpha) {
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                 double alpha) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector("index_add", index, x.device());
   check_source("index_add", x, d, at, source);
@@ -132,8 +137,10 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 }
 
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
-  check(value.dim() == 0, Code::shape, "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
-        "with ", value.dim(), " dimension(s).");
+  check(value.dim() == 0, Code::shape,
+        "index_fill_ only supports a 0-dimensional value tensor, but got tensor "
+        "with ",
+        value.dim(), " dimension(s).");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector("index_fill", index, x.device());
   const Tensor v = to(value, x.device(), x.dtype());

@@ -21,7 +21,8 @@ struct IndexPutBackward {
   bool accumulate;
   static constexpr auto name = "IndexPutBackward0";
   Tensors operator()(const Tensor& dy) const {
-    Tensor dx = accumulate || !wanted(0) ? dy : write_lists(clone(dy), lists, wrapped_number(0.0), false);
+    Tensor dx =
+        accumulate || !wanted(0) ? dy : write_lists(clone(dy), lists, wrapped_number(0.0), false);
     return {wanted(0) ? dx : Tensor(), wanted(1) ? read_lists(dy, lists) : Tensor()};
   }
 };
@@ -41,7 +42,8 @@ Tensor read_lists(const Tensor& x, const IndexTensors& lists) {
   return c.track(std::move(y), IndexBackward{lists, Dims(x.sizes())});
 }
 
-Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values, bool accumulate) {
+Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values,
+                   bool accumulate) {
   check_into(x, "index_put", Into::inplace);
   Tensor source = to(values, x.device(), x.dtype());
   if (source.storage() == x.storage()) source = clone(source);

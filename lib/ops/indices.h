@@ -9,7 +9,8 @@ namespace flambeau::ops {
 Tensor index_operand(const char* op, const Tensor& index, Device device);
 // x[lists] and x[lists] = values (or +=), recorded; the second one writes in place.
 Tensor read_lists(const Tensor& x, const IndexTensors& lists);
-Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values, bool accumulate);
+Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& values,
+                   bool accumulate);
 // Row-major positions to one index per dimension.
 std::vector<Tensor> coordinates(const Tensor& positions, DimsView sizes);
 // Where a mask is true, as one index per dimension; waits.

@@ -15,7 +15,8 @@ struct CatBackward {
     Tensors dx;
     int64_t start = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      dx.push_back(wanted(i) && sizes[i] >= 0 ? narrow(dy, int64_t(dim), start, sizes[i]) : Tensor());
+      dx.push_back(wanted(i) && sizes[i] >= 0 ? narrow(dy, int64_t(dim), start, sizes[i])
+                                              : Tensor());
       start += std::max<int64_t>(sizes[i], 0);
     }
     return dx;
@@ -58,8 +59,9 @@ void check_joinable(const Tensor& first, const Tensor& x, size_t d, size_t at) {
         first.dim(), " and ", x.dim());
   for (size_t i = 0; i < x.sizes().size(); ++i) {
     check(i == d || x.sizes()[i] == first.sizes()[i], Code::shape,
-          "Sizes of tensors must match except in dimension ", d, ". Expected size ", first.sizes()[i],
-          " but got size ", x.sizes()[i], " for tensor number ", at, " in the list.");
+          "Sizes of tensors must match except in dimension ", d, ". Expected size ",
+          first.sizes()[i], " but got size ", x.sizes()[i], " for tensor number ", at,
+          " in the list.");
   }
 }
 
@@ -112,8 +114,9 @@ Tensor stack(TensorsView tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     check(std::equal(first.sizes().begin(), first.sizes().end(), tensors[i].sizes().begin(),
                      tensors[i].sizes().end()),
-          Code::shape, "stack expects each tensor to be equal size, but got ", to_string(first.sizes()),
-          " at entry 0 and ", to_string(tensors[i].sizes()), " at entry ", i);
+          Code::shape, "stack expects each tensor to be equal size, but got ",
+          to_string(first.sizes()), " at entry 0 and ", to_string(tensors[i].sizes()), " at entry ",
+          i);
   }
   Dims shape(first.sizes());
   shape.insert(d, int64_t(tensors.size()));
@@ -153,10 +156,12 @@ std::vector<Tensor> meshgrid(TensorsView tensors, int32_t indexing) {
   const bool xy = indexing == FLAM_MESHGRID_XY && tensors.size() >= 2;
   Dims shape;
   for (const Tensor& t : tensors) {
-    check(t.dim() <= 1, Code::shape, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ",
-          describe(t));
-    check(t.dtype() == tensors[0].dtype(), Code::dtype, "torch.meshgrid expects all tensors to have the "
-          "same dtype, got ", name_of(tensors[0].dtype()), " and ", name_of(t.dtype()));
+    check(t.dim() <= 1, Code::shape,
+          "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", describe(t));
+    check(t.dtype() == tensors[0].dtype(), Code::dtype,
+          "torch.meshgrid expects all tensors to have the "
+          "same dtype, got ",
+          name_of(tensors[0].dtype()), " and ", name_of(t.dtype()));
     shape.push_back(t.numel());
   }
   if (xy) std::swap(shape[0], shape[1]);

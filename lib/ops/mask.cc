@@ -25,7 +25,8 @@ struct MaskedScatterBackward {
 };
 
 void check_mask(const char* op, const Tensor& mask) {
-  check(mask.dtype() == Dtype::boolean, Code::dtype, op, ": expected BoolTensor for mask, got ", describe(mask));
+  check(mask.dtype() == Dtype::boolean, Code::dtype, op, ": expected BoolTensor for mask, got ",
+        describe(mask));
 }
 
 Tensor positions_of(const char* op, const Tensor& mask) {
@@ -44,12 +45,15 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
   check_mask("masked_scatter", mask);
-  check(x.dtype() == source.dtype(), Code::dtype, "masked_scatter: expected self and source to have same dtypes "
-        "but got ", name_of(x.dtype()), " and ", name_of(source.dtype()));
+  check(x.dtype() == source.dtype(), Code::dtype,
+        "masked_scatter: expected self and source to have same dtypes "
+        "but got ",
+        name_of(x.dtype()), " and ", name_of(source.dtype()));
   const Tensor wide = expand(mask, x.sizes());
   const Tensor at = positions_of("masked_scatter", wide);
   check(at.numel() <= source.numel(), Code::shape,
-        "Number of elements of source < number of ones in mask: ", source.numel(), " and ", at.numel());
+        "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
+        at.numel());
   Call c{"masked_scatter", Cast::keep, {x, wide, source}};
   Tensor y = c.changeable();
   IndexTensors lists;
@@ -68,7 +72,8 @@ Tensor nonzero(const Tensor& x) {
   const GradMode off(false);
   if (x.dim() == 0) {
     const Tensor truth = ne(x, wrapped_number(int64_t{0}));
-    return flambeau::empty(Dims{true_positions("nonzero", truth).numel(), 0}, Dtype::i64, x.device());
+    return flambeau::empty(Dims{true_positions("nonzero", truth).numel(), 0}, Dtype::i64,
+                           x.device());
   }
   return stack(mask_coordinates("nonzero", x), 1);
 }
@@ -78,8 +83,8 @@ std::vector<Tensor> nonzero_tuple(const Tensor& condition) {
 }
 
 Tensor one_hot(const Tensor& x, int64_t num_classes) {
-  check(x.dtype() == Dtype::i64, Code::dtype, "one_hot is only applicable to index tensor of type LongTensor, got ",
-        describe(x));
+  check(x.dtype() == Dtype::i64, Code::dtype,
+        "one_hot is only applicable to index tensor of type LongTensor, got ", describe(x));
   const Tensor host = contiguous(to(x, kCpu));
   wait_for_host_access(host.storage()->block());
   int64_t most = -1;
@@ -88,12 +93,15 @@ Tensor one_hot(const Tensor& x, int64_t num_classes) {
     check(v >= 0, Code::invalid_argument, "Class values must be non-negative, got ", v);
     most = std::max(most, v);
   }
-  check(num_classes >= 0 ? most < num_classes || num_classes == 0 : host.numel() > 0, Code::invalid_argument,
-        "Class values must be smaller than num_classes: the greatest is ", most, ", num_classes ", num_classes);
-  check(num_classes != 0, Code::invalid_argument, "num_classes must be positive to tell classes apart");
+  check(num_classes >= 0 ? most < num_classes || num_classes == 0 : host.numel() > 0,
+        Code::invalid_argument, "Class values must be smaller than num_classes: the greatest is ",
+        most, ", num_classes ", num_classes);
+  check(num_classes != 0, Code::invalid_argument,
+        "num_classes must be positive to tell classes apart");
   Dims sizes(x.sizes());
   sizes.push_back(num_classes < 0 ? most + 1 : num_classes);
-  return scatter(zeros(sizes, Dtype::i64, x.device()), -1, unsqueeze(x, -1), wrapped_number(int64_t{1}));
+  return scatter(zeros(sizes, Dtype::i64, x.device()), -1, unsqueeze(x, -1),
+                 wrapped_number(int64_t{1}));
 }
 
 }  // namespace flambeau::ops

@@ -20,7 +20,8 @@ struct Number {
 };
 
 Number number_of(const Tensor& t) {
-  check(t.dim() == 0, Code::shape, "arange: start, end and step are numbers or 0-d tensors, got ", describe(t));
+  check(t.dim() == 0, Code::shape, "arange: start, end and step are numbers or 0-d tensors, got ",
+        describe(t));
   const GradMode off(false);
   const bool integral = !is_floating(t.dtype());
   const Tensor wide = to(t, kCpu, integral ? Dtype::i64 : Dtype::f64);
@@ -44,7 +45,9 @@ Tensor vector_of(int64_t n, Dtype dtype, Device device, bool requires_grad) {
 template <bool Lower> struct TriangleBackward {
   int64_t diagonal;
   static constexpr auto name = Lower ? "TrilBackward0" : "TriuBackward0";
-  Tensors operator()(const Tensor& dy) const { return {Lower ? tril(dy, diagonal) : triu(dy, diagonal)}; }
+  Tensors operator()(const Tensor& dy) const {
+    return {Lower ? tril(dy, diagonal) : triu(dy, diagonal)};
+  }
 };
 
 template <bool Lower> Tensor triangle(const char* name, const Tensor& x, int64_t diagonal) {
@@ -57,16 +60,16 @@ template <bool Lower> Tensor triangle(const char* name, const Tensor& x, int64_t
 
 }  // namespace
 
-Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype dtype, Device device,
-              bool requires_grad) {
+Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype dtype,
+              Device device, bool requires_grad) {
   const Number from = number_of(start), to = number_of(end), by = number_of(step);
   const bool integers = from.integral && to.integral && by.integral;
   check(by.real != 0, Code::invalid_argument, "step must be nonzero");
-  check(std::isfinite(from.real) && std::isfinite(to.real), Code::invalid_argument, "unsupported range: ",
-        from.real, " -> ", to.real);
+  check(std::isfinite(from.real) && std::isfinite(to.real), Code::invalid_argument,
+        "unsupported range: ", from.real, " -> ", to.real);
   check((by.real > 0) == (to.real >= from.real) || to.real == from.real, Code::invalid_argument,
-        "upper bound and lower bound inconsistent with step sign: from ", from.real, " to ", to.real, " by ",
-        by.real);
+        "upper bound and lower bound inconsistent with step sign: from ", from.real, " to ",
+        to.real, " by ", by.real);
   const Dtype d = dtype != Dtype::none ? dtype : integers ? Dtype::i64 : defaults().dtype;
   const int64_t n = arange_length(from, to, by, integers);
   const Tensor y = vector_of(n, d, device, requires_grad);
@@ -74,7 +77,8 @@ Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, Dtype 
   return y;
 }
 
-Tensor linspace(double start, double end, int64_t steps, Dtype dtype, Device device, bool requires_grad) {
+Tensor linspace(double start, double end, int64_t steps, Dtype dtype, Device device,
+                bool requires_grad) {
   check(steps >= 0, Code::invalid_argument, "number of steps must be non-negative, got ", steps);
   const Tensor y = vector_of(steps, dtype, device, requires_grad);
   run_linspace("linspace", y, start, end);
@@ -92,7 +96,8 @@ Tensor logspace(double start, double end, int64_t steps, double base, Dtype dtyp
 
 Tensor eye(int64_t n, std::optional<int64_t> m, Dtype dtype, Device device, bool requires_grad) {
   const int64_t columns = m.value_or(n);
-  check(n >= 0 && columns >= 0, Code::shape, "n and m must be greater or equal to 0, got ", n, " and ", columns);
+  check(n >= 0 && columns >= 0, Code::shape, "n and m must be greater or equal to 0, got ", n,
+        " and ", columns);
   const Tensor y = empty(Dims{n, columns}, dtype, device, requires_grad);
   run_eye("eye", y);
   return y;

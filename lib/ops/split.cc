@@ -38,7 +38,8 @@ struct UnbindBackward {
 };
 
 template <class Backward>
-std::vector<Tensor> record_parts(const char* name, const Tensor& x, size_t dim, std::vector<Tensor> parts) {
+std::vector<Tensor> record_parts(const char* name, const Tensor& x, size_t dim,
+                                 std::vector<Tensor> parts) {
   if (!modes.grad) return parts;
   Backward f;
   f.dim = dim;
@@ -75,8 +76,8 @@ size_t split_dim(const Tensor& x, const char* op, int64_t dim) {
 std::vector<Tensor> split(const Tensor& x, int64_t split_size, int64_t dim) {
   const size_t d = split_dim(x, "split", dim);
   const int64_t n = x.sizes()[d];
-  check(split_size >= 0, Code::invalid_argument, "split expects split_size be non-negative, but got split_size=",
-        split_size);
+  check(split_size >= 0, Code::invalid_argument,
+        "split expects split_size be non-negative, but got split_size=", split_size);
   check(split_size > 0 || n == 0, Code::invalid_argument,
         "split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
   Dims sizes;
@@ -90,19 +91,23 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, DimsView split_sizes, int6
   const size_t d = split_dim(x, "split", dim);
   int64_t total = 0;
   for (int64_t s : split_sizes) {
-    check(s >= 0, Code::invalid_argument, "split_with_sizes expects split_sizes have only non-negative entries, "
-          "but got split_sizes=", to_string(split_sizes));
+    check(s >= 0, Code::invalid_argument,
+          "split_with_sizes expects split_sizes have only non-negative entries, "
+          "but got split_sizes=",
+          to_string(split_sizes));
     total += s;
   }
-  check(total == x.sizes()[d], Code::invalid_argument, "split_with_sizes expects split_sizes to sum exactly to ",
-        x.sizes()[d], " (input tensor's size at dimension ", dim, "), but got split_sizes=",
-        to_string(split_sizes));
+  check(total == x.sizes()[d], Code::invalid_argument,
+        "split_with_sizes expects split_sizes to sum exactly to ", x.sizes()[d],
+        " (input tensor's size at dimension ", dim,
+        "), but got split_sizes=", to_string(split_sizes));
   return split_parts<SplitWithSizesBackward>("split_with_sizes", x, split_sizes, d);
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
   const size_t d = split_dim(x, "chunk", dim);
-  check(chunks > 0, Code::invalid_argument, "chunk expects `chunks` to be greater than 0, got: ", chunks);
+  check(chunks > 0, Code::invalid_argument,
+        "chunk expects `chunks` to be greater than 0, got: ", chunks);
   const int64_t n = x.sizes()[d];
   if (n == 0) return split_with_sizes(x, Dims(size_t(chunks), 0), dim);
   return split(x, (n + chunks - 1) / chunks, dim);

@@ -2,8 +2,8 @@
 // view's gradient back into the base's geometry; simple views have cheaper inverses of their own.
 // gcc 12 takes the inline buffer of a moved SmallVector for one that is deleted.
 #pragma GCC diagnostic ignored "-Wfree-nonheap-object"
-#include "base/error.h"
 #include "ops/view.h"
+#include "base/error.h"
 
 namespace flambeau::ops {
 
@@ -76,8 +76,8 @@ Dims infer_size(DimsView shape, int64_t numel, DimsView from) {
           "' is invalid for input of size ", numel, " with shape ", to_string(from));
     out[size_t(infer)] = numel / known;
   } else {
-    check(known == numel, Code::shape, "shape '", to_string(shape), "' is invalid for input of size ",
-          numel, " with shape ", to_string(from));
+    check(known == numel, Code::shape, "shape '", to_string(shape),
+          "' is invalid for input of size ", numel, " with shape ", to_string(from));
   }
   return out;
 }
@@ -113,8 +113,8 @@ bool view_strides(const Tensor& x, DimsView sizes, Dims& strides) {
 Ref<Node> view_node(const Tensor& v) {
   const Tensor& base = v.base();
   auto node = make_ref<NodeOf<AsStridedBackward>>(
-      AsStridedBackward{Dims(base.sizes()), Dims(base.strides()), Dims(v.sizes()), Dims(v.strides()),
-                        v.offset() - base.offset()});
+      AsStridedBackward{Dims(base.sizes()), Dims(base.strides()), Dims(v.sizes()),
+                        Dims(v.strides()), v.offset() - base.offset()});
   node->next.push_back(gradient_edge(base));
   node->outputs.push_back({Dims(v.sizes()), v.dtype(), v.device()});
   return node;
@@ -129,10 +129,10 @@ Tensors AsStridedBackward::operator()(const Tensor& dy) const {
   for (size_t i = 0; i < view_sizes.size(); ++i) reach += (view_sizes[i] - 1) * view_strides[i];
   Tensor flat = zeros(Dims{std::max(span, reach)}, dy.dtype(), dy.device());
   if (may_overlap(view_sizes, view_strides)) {
-    const Tensor positions = as_strided(arange(wrapped_number(int64_t{0}),
-                                               wrapped_number(flat.numel()),
-                                               wrapped_number(int64_t{1}), Dtype::i64, dy.device()),
-                                        view_sizes, view_strides, offset);
+    const Tensor positions =
+        as_strided(arange(wrapped_number(int64_t{0}), wrapped_number(flat.numel()),
+                          wrapped_number(int64_t{1}), Dtype::i64, dy.device()),
+                   view_sizes, view_strides, offset);
     flat = index_add(flat, 0, reshape(positions, Dims{-1}), reshape(dy, Dims{-1}), 1);
   } else {
     const Tensor part = as_strided(flat, view_sizes, view_strides, offset);
@@ -145,7 +145,8 @@ Tensor view(const Tensor& x, DimsView shape) {
   const Dims sizes = infer_size(shape, x.numel(), x.sizes());
   Dims strides;
   check(view_strides(x, sizes, strides), Code::shape,
-        "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+        "view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans "
         "across two contiguous subspaces). Use .reshape(...) instead.");
   return make_view("view", x, sizes, strides, x.offset(), ReshapeBackward{Dims(x.sizes())});
 }
@@ -201,14 +202,17 @@ Dims swapped_order(const Tensor& x, int64_t dim0, int64_t dim1) {
 }  // namespace
 
 Tensor permute(const Tensor& x, DimsView dims) {
-  check(dims.size() == x.sizes().size(), Code::shape, "permute: number of dimensions in the "
-        "tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = ",
+  check(dims.size() == x.sizes().size(), Code::shape,
+        "permute: number of dimensions in the "
+        "tensor input does not match the length of the desired ordering of dimensions i.e. "
+        "input.dim() = ",
         x.dim(), " is not equal to len(dims) = ", dims.size());
   Dims order;
   SmallVector<bool, 8> seen(dims.size(), false);
   for (int64_t d : dims) {
     const int64_t at = wrap_dim(d, x.dim());
-    check(!seen[size_t(at)], Code::shape, "permute(): duplicate dims are not allowed: ", to_string(dims));
+    check(!seen[size_t(at)], Code::shape,
+          "permute(): duplicate dims are not allowed: ", to_string(dims));
     seen[size_t(at)] = true;
     order.push_back(at);
   }
@@ -220,18 +224,21 @@ Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
 }
 
 Tensor t(const Tensor& x) {
-  check(x.dim() <= 2, Code::shape, "t() expects a tensor with <= 2 dimensions, but self is ", x.dim(), "D");
+  check(x.dim() <= 2, Code::shape, "t() expects a tensor with <= 2 dimensions, but self is ",
+        x.dim(), "D");
   return permuted<TBackward>("t", x, x.dim() < 2 ? swapped_order(x, 0, 0) : swapped_order(x, 0, 1));
 }
 
 Tensor expand(const Tensor& x, DimsView size) {
   check(size.size() >= x.sizes().size(), Code::shape, "expand: the number of sizes provided (",
-        size.size(), ") must be greater or equal to the number of dimensions in the tensor (", x.dim(), ")");
+        size.size(), ") must be greater or equal to the number of dimensions in the tensor (",
+        x.dim(), ")");
   Dims sizes(size), strides(size.size(), 0);
   const size_t shift = size.size() - x.sizes().size();
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (i < shift) {
-      check(sizes[i] >= 0, Code::shape, "expand: -1 isn't allowed in a leading, non-existing dimension ", i);
+      check(sizes[i] >= 0, Code::shape,
+            "expand: -1 isn't allowed in a leading, non-existing dimension ", i);
       continue;
     }
     const int64_t have = x.sizes()[i - shift];
@@ -264,8 +271,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
   check(x.dim() > 0, Code::index, "select() cannot be applied to a 0-dim tensor.");
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const int64_t n = x.sizes()[d];
-  check(index >= -n && index < n, Code::index, "index ", index, " is out of bounds for dimension ", dim,
-        " with size ", n);
+  check(index >= -n && index < n, Code::index, "index ", index, " is out of bounds for dimension ",
+        dim, " with size ", n);
   if (index < 0) index += n;
   Dims sizes(x.sizes()), strides(x.strides()), dense = contiguous_strides(x.sizes());
   const int64_t skipped = index * dense[d];
@@ -279,8 +286,8 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   check(x.dim() > 0, Code::shape, "narrow() cannot be applied to a 0-dim tensor.");
   const int64_t n = x.size(dim);
-  check(start >= -n && start <= n, Code::index, "start ", start, " is out of range for dimension ", dim,
-        " with size ", n);
+  check(start >= -n && start <= n, Code::index, "start ", start, " is out of range for dimension ",
+        dim, " with size ", n);
   if (start < 0) start += n;
   check(length >= 0 && start + length <= n, Code::index, "start (", start, ") + length (", length,
         ") exceeds dimension size (", n, ").");
@@ -311,12 +318,14 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
   const int64_t stride = d < sizes.size() ? sizes[d] * strides[d] : 1;
   sizes.insert(d, 1);
   strides.insert(d, stride);
-  return make_view("unsqueeze", x, sizes, strides, x.offset(), UnsqueezeBackward{{Dims(x.sizes())}});
+  return make_view("unsqueeze", x, sizes, strides, x.offset(),
+                   UnsqueezeBackward{{Dims(x.sizes())}});
 }
 
 Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
   const int64_t first = wrap_dim(start_dim, x.dim()), last = wrap_dim(end_dim, x.dim());
-  check(first <= last, Code::index, "flatten() has invalid args: start_dim cannot come after end_dim");
+  check(first <= last, Code::index,
+        "flatten() has invalid args: start_dim cannot come after end_dim");
   if (x.dim() == 0) return reshape(x, Dims{1});
   if (first == last) return x;
   Dims sizes;

@@ -43,8 +43,9 @@ Tensor unflatten(const Tensor& x, int64_t dim, DimsView sizes) {
     }
   }
   const int64_t n = x.size(dim);
-  check(infers ? known != 0 && n % known == 0 : known == n, Code::shape, "unflatten: Provided sizes ",
-        to_string(sizes), " don't multiply up to the size of dim ", dim, " (", n, ") in the input tensor");
+  check(infers ? known != 0 && n % known == 0 : known == n, Code::shape,
+        "unflatten: Provided sizes ", to_string(sizes), " don't multiply up to the size of dim ",
+        dim, " (", n, ") in the input tensor");
   Dims shape(x.sizes().first(d));
   for (int64_t s : sizes) shape.push_back(s == -1 ? n / known : s);
   for (size_t i = d + 1; i < x.sizes().size(); ++i) shape.push_back(x.sizes()[i]);
@@ -54,8 +55,8 @@ Tensor unflatten(const Tensor& x, int64_t dim, DimsView sizes) {
 Tensor unfold_dim(const Tensor& x, int64_t dimension, int64_t size, int64_t step) {
   const size_t d = size_t(wrap_dim(dimension, x.dim()));
   const int64_t n = x.dim() ? x.sizes()[d] : 1;
-  check(size >= 0 && size <= n, Code::invalid_argument, "maximum size for tensor at dimension ", dimension,
-        " is ", n, " but size is ", size);
+  check(size >= 0 && size <= n, Code::invalid_argument, "maximum size for tensor at dimension ",
+        dimension, " is ", n, " but size is ", size);
   check(step > 0, Code::invalid_argument, "step is ", step, " but must be > 0");
   Dims sizes(x.sizes()), strides(x.strides()), dense = contiguous_strides(x.sizes());
   const int64_t last = x.dim() ? strides[d] : 1, dense_last = x.dim() ? dense[d] : 1;
@@ -67,13 +68,15 @@ Tensor unfold_dim(const Tensor& x, int64_t dimension, int64_t size, int64_t step
   sizes.push_back(size);
   strides.push_back(last);
   dense.push_back(dense_last);
-  return make_view("unfold_dim", x, sizes, strides, x.offset(),
-                   UnfoldBackward{{Dims(x.sizes()), contiguous_strides(x.sizes()), sizes, dense, 0}});
+  return make_view(
+      "unfold_dim", x, sizes, strides, x.offset(),
+      UnfoldBackward{{Dims(x.sizes()), contiguous_strides(x.sizes()), sizes, dense, 0}});
 }
 
 Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   const size_t a = size_t(wrap_dim(dim1, x.dim())), b = size_t(wrap_dim(dim2, x.dim()));
-  check(a != b, Code::invalid_argument, "diagonal dimensions cannot be identical ", dim1, ", ", dim2);
+  check(a != b, Code::invalid_argument, "diagonal dimensions cannot be identical ", dim1, ", ",
+        dim2);
   const int64_t rows = x.sizes()[a], columns = x.sizes()[b];
   const int64_t size = std::max<int64_t>(
       offset >= 0 ? std::min(rows, columns - offset) : std::min(rows + offset, columns), 0);
@@ -96,14 +99,17 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
 }
 
 Tensor movedim(const Tensor& x, DimsView source, DimsView destination) {
-  check(source.size() == destination.size(), Code::shape, "movedim: Invalid source or destination dims: "
-        "source (", to_string(source), " dims) should contain the same number of dims as destination (",
+  check(source.size() == destination.size(), Code::shape,
+        "movedim: Invalid source or destination dims: "
+        "source (",
+        to_string(source), " dims) should contain the same number of dims as destination (",
         to_string(destination), " dims)");
   const size_t n = x.sizes().size();
   Dims order(n, -1);
   SmallVector<bool, 8> moved(n, false);
   for (size_t i = 0; i < source.size(); ++i) {
-    const size_t from = size_t(wrap_dim(source[i], x.dim())), to = size_t(wrap_dim(destination[i], x.dim()));
+    const size_t from = size_t(wrap_dim(source[i], x.dim())),
+                 to = size_t(wrap_dim(destination[i], x.dim()));
     if (n == 0) return x;
     check(!moved[from] && order[to] == -1, Code::shape, "movedim: repeated dim in `source` (",
           to_string(source), ") or `destination` (", to_string(destination), ")");
@@ -139,7 +145,9 @@ Tensor atleast_3d(const Tensor& x) {
 }
 
 Tensor squeeze_(const Tensor& x, DimsView dim) { return adopt_view("squeeze", x, squeeze(x, dim)); }
-Tensor unsqueeze_(const Tensor& x, int64_t dim) { return adopt_view("unsqueeze", x, unsqueeze(x, dim)); }
+Tensor unsqueeze_(const Tensor& x, int64_t dim) {
+  return adopt_view("unsqueeze", x, unsqueeze(x, dim));
+}
 Tensor transpose_(const Tensor& x, int64_t dim0, int64_t dim1) {
   return adopt_view("transpose", x, transpose(x, dim0, dim1));
 }

@@ -55,9 +55,11 @@ flam_hook_callback hook_of(Counter& c) {
   h.call = [](void* user, const flam_tensor* grad, flam_tensor** out) -> flam_status {
     Counter& c = *static_cast<Counter*>(user);
     ++c.calls;
-    const Tensor g(Ref<TensorImpl>::share(reinterpret_cast<TensorImpl*>(const_cast<flam_tensor*>(grad))));
+    const Tensor g(
+        Ref<TensorImpl>::share(reinterpret_cast<TensorImpl*>(const_cast<flam_tensor*>(grad))));
     if (c.factor != 1) {
-      *out = reinterpret_cast<flam_tensor*>(ops::mul(g, wrapped_number(double(c.factor))).detach_handle());
+      *out = reinterpret_cast<flam_tensor*>(
+          ops::mul(g, wrapped_number(double(c.factor))).detach_handle());
     }
     return c.status;
   };
@@ -69,8 +71,9 @@ TEST(Scopes, RestoreInReverseOrderOnly) {
   const flam_scope outer = capi::grad_mode_push(false);
   const flam_scope inner = capi::inference_mode_push(true);
   EXPECT_TRUE(capi::inference_enabled());
-  EXPECT_NE(error_of(Code::scope, [&] { capi::scope_pop(outer); }).find("an inner one is still open"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of(Code::scope, [&] { capi::scope_pop(outer); }).find("an inner one is still open"),
+      std::string::npos);
   EXPECT_TRUE(capi::inference_enabled());
   std::thread([&] {
     EXPECT_NE(error_of(Code::scope, [&] { capi::scope_pop(inner); }).find("another"),
@@ -147,8 +150,10 @@ flam_function cube(Counter& c) {
     EXPECT_TRUE(capi::function_wanted(0));
     EXPECT_FALSE(capi::function_wanted(1));
     EXPECT_NE(grads[1], nullptr);  // materialised zeros
-    const Tensor g(Ref<TensorImpl>::share(reinterpret_cast<TensorImpl*>(const_cast<flam_tensor*>(grads[0]))));
-    out[0] = reinterpret_cast<flam_tensor*>(ops::mul(g, wrapped_number(double(c.factor))).detach_handle());
+    const Tensor g(
+        Ref<TensorImpl>::share(reinterpret_cast<TensorImpl*>(const_cast<flam_tensor*>(grads[0]))));
+    out[0] = reinterpret_cast<flam_tensor*>(
+        ops::mul(g, wrapped_number(double(c.factor))).detach_handle());
     return FLAM_OK;
   };
   f.release_saved = [](void* user) { ++static_cast<Counter*>(user)->released; };

@@ -40,7 +40,8 @@ TEST(Format, DtypesAndEmpty) {
 TEST(Format, SummaryShowsTheEdges) {
   std::vector<double> v(2002);
   for (size_t i = 0; i < v.size(); ++i) v[i] = double(i);
-  EXPECT_EQ(text(tensor(v, {2002}, Dtype::i64)), "tensor([   0,    1,    2,  ..., 1999, 2000, 2001])");
+  EXPECT_EQ(text(tensor(v, {2002}, Dtype::i64)),
+            "tensor([   0,    1,    2,  ..., 1999, 2000, 2001])");
   EXPECT_EQ(text(tensor(v, {2, 1001}, Dtype::i64)),
             "tensor([[   0,    1,    2,  ...,  998,  999, 1000],\n"
             "        [1001, 1002, 1003,  ..., 1999, 2000, 2001]])");
