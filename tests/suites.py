@@ -1,5 +1,5 @@
-"""Every suite of the repository as one table: what runs it, on which device, and what it needs. `make test` and the check
-on a machine with a GPU walk the same table.
+"""Every suite of the repository as one table: what runs it, on which device, and what it needs.
+`make test` and the check on a machine with a GPU walk the same table.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -92,7 +93,9 @@ def rust(build: Path) -> Suite:
 
 
 def abi(build: Path) -> Suite:
-    """Today's library against the last release's stored ABI: nothing that a program uses may be gone."""
+    """Today's library against the last release's stored ABI: nothing that a program uses may be
+    gone.
+    """
     stored = ROOT / "tests" / "golden" / "libflambeau.abi"
     library = str(build / "libflambeau.so.0")
     missing = "" if shutil.which("abidiff") else "abidiff (apt package abigail-tools) is not there"
@@ -101,11 +104,11 @@ def abi(build: Path) -> Suite:
     return Suite("ABI", ["abidiff", "--no-added-syms", str(stored), library], missing=missing)
 
 
-def run(suite: Suite) -> Outcome:
+def run(suite: Suite, timeout: float | None = None) -> Outcome:
     if suite.missing:
         return Outcome(suite, "not run", 0.0, suite.missing)
     start = time.monotonic()
-    done = subprocess.run(
+    process = subprocess.Popen(
         suite.command,
         cwd=suite.cwd,
         env=os.environ | suite.env,
@@ -113,19 +116,19 @@ def run(suite: Suite) -> Outcome:
         errors="replace",
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        start_new_session=True,  # so that what it started ends with it
     )
-    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    telling = ("test result:", "tests passed", " passed", " failed", " error")
-    closing = next(
-        (line for line in reversed(lines) if any(t in line for t in telling)),
-        lines[-1] if lines else "",
-    )
-    nothing_ran = done.returncode == 5 and "pytest" in suite.command
-    status = "passed" if done.returncode == 0 else "failed"
-    return Outcome(
-        suite,
-        status,
-        time.monotonic() - start,
-        "pytest found no tests" if nothing_ran else closing,
-        done.stdout,
-    )
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        output += f"\nfailed: not done after {timeout:.0f} s"
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    last = lines[-1] if lines else ""
+    telling = ("test result:", "tests passed", " passed", "failed", " error")
+    closing = next((line for line in reversed(lines) if any(t in line for t in telling)), last)
+    status = "passed" if process.returncode == 0 else "failed"
+    nothing_ran = process.returncode == 5 and "pytest" in suite.command
+    closing = "pytest found no tests" if nothing_ran else closing
+    return Outcome(suite, status, time.monotonic() - start, closing, output)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# build.sh PRESET [CUDA mode] [ninja targets...]: configures where needed and builds into build/PRESET.
-# Asked for the preset `release`, it takes `cuda` where the CUDA mode gives a compiler, else `cpu`; the name of what
-# was built last is kept in build/preset.
+# build.sh PRESET [CUDA mode] [ninja targets...]: configures where needed and builds into
+# build/PRESET. Asked for the preset `release`, it takes `cuda` where the CUDA mode gives a
+# compiler, else `cpu`; the name of what was built last is kept in build/preset.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 preset=${1:?usage: build.sh PRESET [CUDA mode] [targets]}
@@ -20,7 +20,8 @@ if [ "$preset" = release ] || [ "$preset" = cuda ]; then
 fi
 mkdir -p build
 log=build/$preset.configure.log
-if [ ! -e "build/$preset/build.ninja" ] || [ CMakePresets.json -nt "build/$preset/build.ninja" ]; then
+ninja=build/$preset/build.ninja
+if [ ! -e "$ninja" ] || [ CMakePresets.json -nt "$ninja" ]; then
   cmake --preset "$preset" "${arguments[@]}" >"$log" 2>&1 || { cat "$log"; exit 1; }
 fi
 cmake --build "build/$preset" -- "$@"

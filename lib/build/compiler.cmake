@@ -1,4 +1,5 @@
-# What every object is compiled with: the include roots, warnings as errors, sanitizers, and ccache where it is there.
+# What every object is compiled with: the include roots, warnings as errors, sanitizers, and ccache
+# where it is there.
 
 add_library(flambeau_compile INTERFACE)
 target_include_directories(flambeau_compile INTERFACE ${PROJECT_SOURCE_DIR}/lib

@@ -1,5 +1,5 @@
-"""`make doctor`: a tick or a cross for every tool, what it is for, and the one line that installs what is missing. Runs
-on any Python 3, before anything was set up.
+"""`make doctor`: a tick or a cross for every tool, what it is for, and the one line that installs
+what is missing. Runs on any Python 3, before anything was set up.
 """
 
 import glob

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# find_nvcc.sh auto|system|wheels|off: prints the nvcc to build with, or nothing for a library without CUDA.
-# `auto` builds CUDA only where there is an NVIDIA driver; `wheels` installs NVIDIA's pinned wheels into .venv.
+# find_nvcc.sh auto|system|wheels|off: prints the nvcc to build with, or nothing for a library
+# without CUDA. `auto` builds CUDA only where there is an NVIDIA driver; `wheels` installs NVIDIA's
+# pinned wheels into .venv.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mode=${1:?usage: find_nvcc.sh auto|system|wheels|off}
 
-has_driver() { [ -e /proc/driver/nvidia/version ] || [ -e /dev/nvidiactl ] || command -v nvidia-smi >/dev/null; }
+has_driver() {
+  [ -e /proc/driver/nvidia/version ] || [ -e /dev/nvidiactl ] || command -v nvidia-smi >/dev/null
+}
 
 system_nvcc() {  # 12.8 or newer
   local nvcc version
@@ -39,7 +42,10 @@ case $mode in
   off) ;;
   wheels) wheels_nvcc ;;
   system)
-    system_nvcc || { echo "CUDA=system: no nvcc 12.8 or newer on PATH or in /usr/local/cuda" >&2; exit 1; } ;;
+    if ! system_nvcc; then
+      echo "CUDA=system: no nvcc 12.8 or newer on PATH or in /usr/local/cuda" >&2
+      exit 1
+    fi ;;
   auto) if has_driver; then system_nvcc || wheels_nvcc; fi ;;
   *) echo "CUDA=$mode is none of auto, system, wheels, off" >&2; exit 1 ;;
 esac

@@ -1,5 +1,5 @@
-# What a C or C++ program gets: library, headers, a CMake package and a pkg-config file. The wheel puts the library
-# into the Python package instead.
+# What a C or C++ program gets: library, headers, a CMake package and a pkg-config file. The wheel
+# puts the library into the Python package instead.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -1,15 +1,17 @@
-# The kernels' objects: every `*.kernel.cc` once per instruction set, each build in a namespace of its own
-# (FLAM_TARGET), and by nvcc. The order in FLAM_KERNEL_OBJECTS is that of rising requirements: of an inline function
-# that several builds emit the linker keeps the first, which must run on every processor.
+# The kernels' objects: every `*.kernel.cc` once per instruction set, each build in a namespace of
+# its own (FLAM_TARGET), and by nvcc. The order in FLAM_KERNEL_OBJECTS is that of rising
+# requirements: of an inline function that several builds emit the linker keeps the first, which
+# must run on every processor.
 
 file(GLOB_RECURSE FLAM_KERNEL_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.kernel.cc)
 file(GLOB_RECURSE FLAM_CU_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.cu)
 set(FLAM_EMULATED_SOURCES ${FLAM_KERNEL_SOURCES} ${FLAM_CU_SOURCES})
-list(FILTER FLAM_EMULATED_SOURCES EXCLUDE REGEX "/lib/device/cuda/")  # speaks to the CUDA runtime itself
+# What speaks to the CUDA runtime itself is not emulated.
+list(FILTER FLAM_EMULATED_SOURCES EXCLUDE REGEX "/lib/device/cuda/")
 set(FLAM_KERNEL_OBJECTS)
 
-# No flag here changes a result: an error number or a trap is never read, and products are never fused into sums,
-# so every instruction set computes the same bits from the same formula.
+# No flag here changes a result: an error number or a trap is never read, and products are never
+# fused into sums, so every instruction set computes the same bits from the same formula.
 set(kernel_options ${FLAM_KERNEL_OPTIMIZE} -fno-math-errno -fno-trapping-math -ffp-contract=off)
 # gcc 12 takes a vector that is filled lane by lane for an uninitialised one.
 list(APPEND kernel_options -Wno-maybe-uninitialized)

@@ -1,13 +1,14 @@
-# libflambeau.so.0: the host objects and every build of the kernels, exporting exactly the header's functions and
-# needing nothing but the C library. Its name in the ABI is the soname; the file is build/<preset>/libflambeau.so.0.
+# libflambeau.so.0: the host objects and every build of the kernels, exporting exactly the header's
+# functions and needing nothing but the C library. Its name in the ABI is the soname; the file is
+# build/<preset>/libflambeau.so.0.
 
 file(GLOB_RECURSE host_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lib/*.cc)
 list(FILTER host_sources EXCLUDE REGEX "\\.kernel\\.cc$|/lib/device/cuda/|/lib/build/")
 add_library(flambeau_host OBJECT ${host_sources})
 target_link_libraries(flambeau_host PRIVATE flambeau_compile)
 
-# Everything of the library as objects: for the library itself, and for tests that reach behind the ABI.
-# Host objects come first (see kernels.cmake).
+# Everything of the library as objects: for the library itself, and for tests that reach behind the
+# ABI. Host objects come first (see kernels.cmake).
 set(FLAM_OBJECTS $<TARGET_OBJECTS:flambeau_host>)
 foreach(part IN LISTS FLAM_KERNEL_OBJECTS)
   list(APPEND FLAM_OBJECTS $<TARGET_OBJECTS:${part}>)
@@ -19,8 +20,10 @@ function(flam_shared_library target folder)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME flambeau SOVERSION ${PROJECT_VERSION_MAJOR}
                         LIBRARY_OUTPUT_DIRECTORY ${folder} LINKER_LANGUAGE CXX)
   target_link_libraries(${target} PRIVATE flambeau_compile ${FLAM_CUDA_LIBRARIES})
-  # Bound at once: a missing definition shows when the library is loaded, not in the middle of a training.
-  target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,nodelete -Wl,--exclude-libs,ALL -Wl,-O1 -Wl,--as-needed)
+  # Bound at once: a missing definition shows when the library is loaded, not in the middle of a
+  # training.
+  target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,nodelete -Wl,--exclude-libs,ALL
+                                        -Wl,-O1 -Wl,--as-needed)
   if(NOT FLAM_SANITIZE)
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
                                           $<$<NOT:$<BOOL:${FLAM_PARTIAL}>>:-Wl,-z,defs>)
@@ -40,7 +43,8 @@ add_library(flambeau::flambeau ALIAS flambeau)
 # For programs that would rather link everything in.
 add_library(flambeau_static STATIC EXCLUDE_FROM_ALL ${FLAM_OBJECTS})
 set_target_properties(flambeau_static PROPERTIES OUTPUT_NAME flambeau LINKER_LANGUAGE CXX)
-target_link_libraries(flambeau_static PUBLIC Threads::Threads ${CMAKE_DL_LIBS} ${FLAM_CUDA_LIBRARIES})
+target_link_libraries(flambeau_static PUBLIC Threads::Threads ${CMAKE_DL_LIBS}
+                                             ${FLAM_CUDA_LIBRARIES})
 
 get_filename_component(parent ${PROJECT_BINARY_DIR} DIRECTORY)
 if(FLAM_PUBLISH AND parent STREQUAL "${PROJECT_SOURCE_DIR}/build")

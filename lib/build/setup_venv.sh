@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv with the tools of requirements.lock and lets its python import flambeau from this checkout. Does
-# nothing when the lock is the one that was installed last.
+# Makes .venv with the tools of requirements.lock and lets its python import flambeau from this
+# checkout. Does nothing when the lock is the one that was installed last.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 lock=lib/build/requirements.lock
@@ -9,13 +9,14 @@ stamp=.venv/.installed-$(sha256sum "$lock" | cut -c1-16)
 
 # The system's own Python is built with profile feedback and runs a third faster than a plain build.
 for python in ${PYTHON:-/usr/bin/python3 python3}; do
-  if "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  if "$python" -c 'import sys, venv, ensurepip; assert sys.version_info >= (3, 11)' 2>/dev/null; then
     found=$python
     break
   fi
 done
 if [ -z "${found:-}" ]; then
-  echo "flambeau needs Python 3.11 or newer with venv: sudo apt-get install -y python3-venv python3-dev" >&2
+  echo "flambeau needs Python 3.11 or newer, with venv:" >&2
+  echo "  sudo apt-get install -y python3-venv python3-dev" >&2
   exit 1
 fi
 echo "setting up .venv ($("$found" --version), $(grep -c == "$lock") pinned packages)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the tests need beyond the library's own tools: GoogleTest. Installed by apt where that may be done; otherwise
-# the suites that need it say so.
+# What the tests need beyond the library's own tools: GoogleTest. Installed by apt where that may be
+# done; otherwise the suites that need it say so.
 set -euo pipefail
 [ -e /usr/include/gtest/gtest.h ] && exit 0
 command -v apt-get >/dev/null || exit 0

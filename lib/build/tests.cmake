@@ -1,5 +1,6 @@
-# C++ tests (GoogleTest; they may look behind the ABI, so they link the objects), C tests (C99 programs that see only
-# the headers and open the library with dlopen), and benchmarks. One program per folder of `tests/`.
+# C++ tests (GoogleTest; they may look behind the ABI, so they link the objects), C tests (C99
+# programs that see only the headers and open the library with dlopen), and benchmarks. One program
+# per folder of `tests/`.
 
 find_package(GTest QUIET)
 if(NOT GTest_FOUND AND EXISTS /usr/src/googletest/CMakeLists.txt)
@@ -53,7 +54,8 @@ foreach(file IN LISTS c_tests)
   target_link_libraries(capi_${name} PRIVATE ${CMAKE_DL_LIBS} m Threads::Threads)
   target_compile_options(capi_${name} PRIVATE -Wall -Wextra -Werror -pedantic-errors)
   if(FLAM_SANITIZE)
-    target_compile_options(capi_${name} PRIVATE -fsanitize=${FLAM_SANITIZE} -fno-sanitize-recover=all)
+    target_compile_options(capi_${name} PRIVATE -fsanitize=${FLAM_SANITIZE}
+                                                -fno-sanitize-recover=all)
     target_link_options(capi_${name} PRIVATE -fsanitize=${FLAM_SANITIZE})
   endif()
   set_target_properties(capi_${name} PROPERTIES C_EXTENSIONS OFF
@@ -65,7 +67,8 @@ foreach(file IN LISTS c_tests)
       set(suffix .emu)
       list(APPEND environment FLAMBEAU_SIM=devices=2,kernels=emu)
     endif()
-    add_test(NAME capi.${name}${suffix} COMMAND capi_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    add_test(NAME capi.${name}${suffix} COMMAND capi_${name}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(capi.${name}${suffix} PROPERTIES ENVIRONMENT "${environment}" TIMEOUT 600)
   endforeach()
 endforeach()
@@ -78,7 +81,8 @@ foreach(file IN LISTS benchmarks)
   target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(bench_${name} PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
   target_compile_options(bench_${name} PRIVATE -O2 -Wall -Wextra -Werror)
-  set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                                 ${PROJECT_BINARY_DIR}/bench)
   list(APPEND bench_targets bench_${name})
 endforeach()
 # Benchmarks of kernels look behind the ABI, as the C++ tests do.
@@ -87,7 +91,8 @@ foreach(file IN LISTS kernel_benchmarks)
   get_filename_component(name ${file} NAME_WE)
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${file} ${FLAM_OBJECTS})
   target_link_libraries(bench_${name} PRIVATE flambeau_compile ${FLAM_CUDA_LIBRARIES})
-  set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                                 ${PROJECT_BINARY_DIR}/bench)
   list(APPEND bench_targets bench_${name})
 endforeach()
 add_custom_target(bench DEPENDS ${bench_targets})

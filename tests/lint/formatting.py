@@ -1,5 +1,5 @@
-"""clang-format, ruff and rustfmt over the files that people write; the ABI's headers are left as they are, because no
-formatter understands their annotations.
+"""clang-format, ruff and rustfmt over the files that people write; the ABI's headers are left as
+they are, because no formatter understands their annotations.
 """
 
 from __future__ import annotations

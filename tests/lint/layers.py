@@ -1,6 +1,6 @@
-"""Who may include whom. The layers of lib/ stand in a row; a file sees its own layer and those before it, the feature
-layers (nn, optim, ...) do not see each other, and CUDA's headers stay with the code that nvcc compiles or that is built
-only with CUDA.
+"""Who may include whom. The layers of lib/ stand in a row; a file sees its own layer and those
+before it, the feature layers (nn, optim, ...) do not see each other, and CUDA's headers stay with
+the code that nvcc compiles or that is built only with CUDA.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ def check(root: Path, files: list[Path]) -> list[str]:
             continue
         layer = parts[1]
         if layer not in FEATURES and layer not in ROW:
-            faults.append(
-                f"{path}: lib/{layer} is not a layer; they are {', '.join(ROW)} and {sorted(FEATURES)}"
-            )
+            known = ", ".join([*ROW, *sorted(FEATURES)])
+            faults.append(f"{path}: lib/{layer} is not a layer; they are {known}")
             continue
         text = (root / path).read_text()
         for match in INCLUDE.finditer(text):
@@ -49,7 +48,7 @@ def check(root: Path, files: list[Path]) -> list[str]:
             quote, name = match.groups()
             if quote == "<" and CUDA.match(name) and not may_use_cuda(path):
                 faults.append(
-                    f"{path}:{line}: <{name}> belongs in lib/device/cuda or in a file that nvcc compiles"
+                    f"{path}:{line}: <{name}> is for lib/device/cuda and for files that nvcc compiles"
                 )
             used = name.split("/")[0]
             if quote == "<" or used not in FEATURES | set(ROW) or used == layer:

@@ -1,5 +1,5 @@
-"""`make lint` and `make fmt`: the rules of CONTRIBUTING.md that a machine can check, over every tracked file that
-people write.
+"""`make lint` and `make fmt`: the rules of CONTRIBUTING.md that a machine can check, over every
+tracked file that people write.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import formatting
 import layers
+import reflow
 import shape
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,9 @@ def written_files() -> list[Path]:
 def main() -> int:
     fix = "--fix" in sys.argv[1:]
     files = written_files()
+    for path in files if fix else []:
+        if path.suffix in {".py", ".cmake", ".sh"} or path.name == "CMakeLists.txt":
+            reflow.reflow(ROOT / path, shape.COLUMNS)
     faults = (
         formatting.cpp(ROOT, files, fix) + formatting.python(ROOT, fix) + formatting.rust(ROOT, fix)
     )

@@ -1,4 +1,6 @@
-"""The shape of hand-written files: how long they are, how wide, and that each opens by saying what it is."""
+"""The shape of hand-written files: how long they are, how wide, and that each opens by saying what
+it is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pytest --device cpu|sim|emu: where the ops run. There always is a simulated device, too."""
+"""pytest --device cpu|sim|emu|cuda: where the ops run. There always is a simulated device, too."""
 
 import os
 import pathlib
@@ -9,10 +9,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "bindings" / "python"), str(ROOT / "tests"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--device", default="cpu", choices=("cpu", "sim", "emu"))
+    parser.addoption("--device", default="cpu", choices=("cpu", "sim", "emu", "cuda"))
 
 
 def pytest_configure(config):
+    if config.getoption("--device") == "cuda":
+        return
     kernels = ",kernels=emu" if config.getoption("--device") == "emu" else ""
     os.environ.setdefault("FLAMBEAU_SIM", "devices=2,memory=256MiB" + kernels)
 
@@ -20,4 +22,4 @@ def pytest_configure(config):
 def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--device")
-        metafunc.parametrize("device", ["cpu" if chosen == "cpu" else "sim:0"])
+        metafunc.parametrize("device", [{"cpu": "cpu", "cuda": "cuda:0"}.get(chosen, "sim:0")])

@@ -1,4 +1,5 @@
-// Atomic updates, really atomic: two host threads may run grids over the same memory (streams of a simulated device).
+// Atomic updates, really atomic: two host threads may run grids over the same memory (streams of a
+// simulated device).
 #pragma once
 #include <atomic>
 
@@ -8,29 +9,31 @@ namespace cuda_on_cpu {
 template <class T, class F> T update(T* p, F next) {
   std::atomic_ref<T> cell(*p);
   T old = cell.load(std::memory_order_relaxed);
-  while (!cell.compare_exchange_weak(old, next(old), std::memory_order_relaxed)) {}
+  while (!cell.compare_exchange_weak(old, next(old), std::memory_order_relaxed)) {
+  }
   return old;
 }
 
 }  // namespace cuda_on_cpu
 
-#define CUDA_ON_CPU_ATOMIC(name, T, expression) \
-  inline T name(T* p, T v) {                    \
-    return ::cuda_on_cpu::update(p, [v]([[maybe_unused]] T old) { return static_cast<T>(expression); }); \
+#define CUDA_ON_CPU_ATOMIC(name, T, expression)                                 \
+  inline T name(T* p, T v) {                                                    \
+    return ::cuda_on_cpu::update(                                               \
+        p, [v]([[maybe_unused]] T old) { return static_cast<T>(expression); }); \
   }
-#define CUDA_ON_CPU_ATOMICS(T)                           \
-  CUDA_ON_CPU_ATOMIC(atomicAdd, T, old + v)              \
-  CUDA_ON_CPU_ATOMIC(atomicSub, T, old - v)              \
-  CUDA_ON_CPU_ATOMIC(atomicExch, T, v)                   \
-  CUDA_ON_CPU_ATOMIC(atomicMin, T, old < v ? old : v)    \
+#define CUDA_ON_CPU_ATOMICS(T)                        \
+  CUDA_ON_CPU_ATOMIC(atomicAdd, T, old + v)           \
+  CUDA_ON_CPU_ATOMIC(atomicSub, T, old - v)           \
+  CUDA_ON_CPU_ATOMIC(atomicExch, T, v)                \
+  CUDA_ON_CPU_ATOMIC(atomicMin, T, old < v ? old : v) \
   CUDA_ON_CPU_ATOMIC(atomicMax, T, old > v ? old : v)
-#define CUDA_ON_CPU_BIT_ATOMICS(T)               \
-  CUDA_ON_CPU_ATOMIC(atomicAnd, T, old & v)      \
-  CUDA_ON_CPU_ATOMIC(atomicOr, T, old | v)       \
-  CUDA_ON_CPU_ATOMIC(atomicXor, T, old ^ v)      \
-  inline T atomicCAS(T* p, T expected, T v) {    \
+#define CUDA_ON_CPU_BIT_ATOMICS(T)                                                          \
+  CUDA_ON_CPU_ATOMIC(atomicAnd, T, old& v)                                                  \
+  CUDA_ON_CPU_ATOMIC(atomicOr, T, old | v)                                                  \
+  CUDA_ON_CPU_ATOMIC(atomicXor, T, old ^ v)                                                 \
+  inline T atomicCAS(T* p, T expected, T v) {                                               \
     std::atomic_ref<T>(*p).compare_exchange_strong(expected, v, std::memory_order_relaxed); \
-    return expected;                             \
+    return expected;                                                                        \
   }
 CUDA_ON_CPU_ATOMICS(int)
 CUDA_ON_CPU_ATOMICS(unsigned)

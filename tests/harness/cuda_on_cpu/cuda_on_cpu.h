@@ -1,7 +1,8 @@
-// CUDA C++ on the CPU: with this header the host compiler builds unchanged kernel sources, and `launch` runs their
-// grids with one fiber per thread. Blocks run one after another; within a block a thread runs until it waits for
-// others, and who runs next is shuffled by a seed, so a missing barrier shows as a wrong result and a barrier that
-// some threads never reach as an error. Not covered: inline PTX, matrix units, the copy engine, clusters.
+// CUDA C++ on the CPU: with this header the host compiler builds unchanged kernel sources, and
+// `launch` runs their grids with one fiber per thread. Blocks run one after another; within a block
+// a thread runs until it waits for others, and who runs next is shuffled by a seed, so a missing
+// barrier shows as a wrong result and a barrier that some threads never reach as an error. Not
+// covered: inline PTX, matrix units, the copy engine, clusters.
 #pragma once
 #include <cassert>
 #include <cmath>

@@ -1,4 +1,5 @@
-// Kernels as one writes them for a GPU, run by the emulator: results, and the bugs that it must find.
+// Kernels as one writes them for a GPU, run by the emulator: results, and the bugs that it must
+// find.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,10 +13,12 @@ using cuda_on_cpu::KernelError;
 
 // ---- correct kernels ----
 
-template <int kThreads> __global__ void __launch_bounds__(kThreads) sum_kernel(const float* x, int n, float* out) {
+template <int kThreads> __global__ void __launch_bounds__(kThreads)
+    sum_kernel(const float* x, int n, float* out) {
   __shared__ float partial[kThreads / 32];
   float v = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) v += __ldg(x + i);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    v += __ldg(x + i);
   for (int d = 16; d; d >>= 1) v += __shfl_down_sync(0xffffffffu, v, d);
   if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = v;
   __syncthreads();
@@ -55,8 +58,8 @@ template <bool kSync> int wrong_elements() {
   const int n = 48;
   std::vector<float> a(n * n), b(n * n), c(n * n, -1.0f);
   for (int i = 0; i < n * n; ++i) a[size_t(i)] = float(i % 5 - 2), b[size_t(i)] = float(i % 3 - 1);
-  FLAM_LAUNCH((gemm_kernel<16, kSync>), dim3(n / 16, n / 16), dim3(16, 16), 0, nullptr, a.data(), b.data(),
-              c.data(), n);
+  FLAM_LAUNCH((gemm_kernel<16, kSync>), dim3(n / 16, n / 16), dim3(16, 16), 0, nullptr, a.data(),
+              b.data(), c.data(), n);
   int wrong = 0;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
@@ -77,7 +80,9 @@ TEST(CudaOnCpu, ShuffledOrderFindsMissingSync) {
   }
 }
 
-__global__ void order_kernel(int* next, int* order) { order[atomicAdd(next, 1)] = int(threadIdx.x); }
+__global__ void order_kernel(int* next, int* order) {
+  order[atomicAdd(next, 1)] = int(threadIdx.x);
+}
 
 std::vector<int> order_of(uint64_t seed) {
   int next = 0;
@@ -205,7 +210,8 @@ template <class F> std::string error_of(F launch) {
 TEST(CudaOnCpu, WriteBehindDynamicSharedMemoryIsFound) {
   std::vector<int> x(64);
   EXPECT_NE(error_of([&] {
-              FLAM_LAUNCH(reverse_kernel, dim3(1), dim3(64), 64 * sizeof(int), nullptr, x.data(), 1);
+              FLAM_LAUNCH(reverse_kernel, dim3(1), dim3(64), 64 * sizeof(int), nullptr, x.data(),
+                          1);
             }).find("wrote past its 256 bytes"),
             std::string::npos);
 }
@@ -218,8 +224,8 @@ __global__ void lonely_shuffle_kernel(int* out) {
 
 TEST(CudaOnCpu, LaneThatNeverComesIsFound) {
   std::vector<int> out(32);
-  const std::string e =
-      error_of([&] { FLAM_LAUNCH(lonely_shuffle_kernel, dim3(1), dim3(32), 0, nullptr, out.data()); });
+  const std::string e = error_of(
+      [&] { FLAM_LAUNCH(lonely_shuffle_kernel, dim3(1), dim3(32), 0, nullptr, out.data()); });
   EXPECT_NE(e.find("waits at __shfl_xor_sync for lanes that never come"), std::string::npos) << e;
 }
 
@@ -232,8 +238,9 @@ __global__ void split_kernel() {
 }
 
 TEST(CudaOnCpu, BarrierThatSomeNeverReachIsFound) {
-  EXPECT_NE(error_of([] { FLAM_LAUNCH(split_kernel, dim3(1), dim3(64), 0, nullptr); }).find("never come"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([] { FLAM_LAUNCH(split_kernel, dim3(1), dim3(64), 0, nullptr); }).find("never come"),
+      std::string::npos);
 }
 
 __global__ void trap_kernel() {
@@ -247,11 +254,17 @@ TEST(CudaOnCpu, TrapNamesItsThread) {
 }
 
 TEST(CudaOnCpu, RefusesWhatCudaRefuses) {
-  EXPECT_NE(error_of([] { FLAM_LAUNCH(trap_kernel, dim3(1), dim3(1025), 0, nullptr); }).find("threads of a block"),
+  EXPECT_NE(error_of([] {
+              FLAM_LAUNCH(trap_kernel, dim3(1), dim3(1025), 0, nullptr);
+            }).find("threads of a block"),
             std::string::npos);
-  EXPECT_NE(error_of([] { FLAM_LAUNCH(trap_kernel, dim3(0), dim3(1), 0, nullptr); }).find("blocks of the grid"),
+  EXPECT_NE(error_of([] {
+              FLAM_LAUNCH(trap_kernel, dim3(0), dim3(1), 0, nullptr);
+            }).find("blocks of the grid"),
             std::string::npos);
-  EXPECT_NE(error_of([] { FLAM_LAUNCH(trap_kernel, dim3(1), dim3(1), 1 << 20, nullptr); }).find("shared memory"),
+  EXPECT_NE(error_of([] {
+              FLAM_LAUNCH(trap_kernel, dim3(1), dim3(1), 1 << 20, nullptr);
+            }).find("shared memory"),
             std::string::npos);
 }
 

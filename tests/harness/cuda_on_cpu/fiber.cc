@@ -1,5 +1,6 @@
-// Switching stacks: a few instructions on x86-64, where a block of 1024 threads switches thousands of times, and
-// ucontext elsewhere. The sanitizers are told of every switch, or they would take another stack for a corrupt one.
+// Switching stacks: a few instructions on x86-64, where a block of 1024 threads switches thousands
+// of times, and ucontext elsewhere. The sanitizers are told of every switch, or they would take
+// another stack for a corrupt one.
 #include "fiber.h"
 
 #include <sys/mman.h>
@@ -54,7 +55,8 @@ cuda_on_cpu_switch:
 )");
 
 void Fiber::reset() {
-  // As if first_entry had been called from a frame of zeros: six registers, where to go, and no way back.
+  // As if first_entry had been called from a frame of zeros: six registers, where to go, and no way
+  // back.
   auto* top = reinterpret_cast<uintptr_t*>(memory_ + kGuard + kStack);
   top[-1] = 0;
   top[-2] = reinterpret_cast<uintptr_t>(&Fiber::first_entry);
@@ -81,7 +83,8 @@ void Fiber::switch_out() { swapcontext(&context_, &caller_); }
 #endif
 
 Fiber::Fiber(void (*entry)()) : entry_(entry) {
-  void* p = mmap(nullptr, kGuard + kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* p = mmap(nullptr, kGuard + kStack, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) throw std::bad_alloc();
   memory_ = static_cast<char*>(p);
   mprotect(memory_, kGuard, PROT_NONE);

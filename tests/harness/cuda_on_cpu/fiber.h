@@ -1,5 +1,6 @@
-// A stack that can be left in the middle of a function and entered again. A fiber belongs to the host thread that
-// made it and always returns to that thread's own stack, so switching needs no lock.
+// A stack that can be left in the middle of a function and entered again. A fiber belongs to the
+// host thread that made it and always returns to that thread's own stack, so switching needs no
+// lock.
 #pragma once
 #include <cstddef>
 
@@ -11,7 +12,8 @@ namespace cuda_on_cpu {
 
 class Fiber {
  public:
-  // `entry` never returns: it calls leave() when it has nothing more to do, and goes on when entered again.
+  // `entry` never returns: it calls leave() when it has nothing more to do, and goes on when
+  // entered again.
   explicit Fiber(void (*entry)());
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -34,7 +36,7 @@ class Fiber {
 #else
   ucontext_t context_, caller_;
 #endif
-  void* sanitizer_ = nullptr;         // what the sanitizers know this stack as
+  void* sanitizer_ = nullptr;  // what the sanitizers know this stack as
   void* sanitizer_caller_ = nullptr;
   const void* caller_bottom_ = nullptr;
   size_t caller_size_ = 0;

@@ -1,5 +1,6 @@
-// The scheduler of one block: runs threads in a shuffled order until each is done, opens barriers when every living
-// thread is there, completes a warp's exchange when every lane of its mask is, and reports who is stuck otherwise.
+// The scheduler of one block: runs threads in a shuffled order until each is done, opens barriers
+// when every living thread is there, completes a warp's exchange when every lane of its mask is,
+// and reports who is stuck otherwise.
 #include "grid.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr size_t kSharedLimit = 227 << 10;  // of a block on Hopper
 constexpr size_t kCanary = 64;
-constexpr unsigned char kPoison = 0xff;     // NaN as a float, -1 as an integer
+constexpr unsigned char kPoison = 0xff;  // NaN as a float, -1 as an integer
 
 std::atomic<uint64_t> seed{[] {
   const char* text = std::getenv("FLAMBEAU_EMU_SEED");
@@ -36,7 +37,8 @@ uint64_t mix(uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-// A fiber runs one thread after another: most threads finish without ever waiting, and share one stack.
+// A fiber runs one thread after another: most threads finish without ever waiting, and share one
+// stack.
 void run_threads() {
   for (;;) {
     current->grid->body(current->grid->arguments);
@@ -153,10 +155,12 @@ void Block::run(Grid& grid, size_t shared_bytes, uint64_t random) {
   prepare(grid, shared_bytes, random);
   while (alive_) {
     shuffle();
-    while (run_ready()) {}
+    while (run_ready()) {
+    }
     if (alive_ && !open_barrier()) {
       for (const Thread& t : threads_) {
-        if (t.state == State::at_warp) fail(where(t) + " waits at " + t.exchange + " for lanes that never come");
+        if (t.state == State::at_warp)
+          fail(where(t) + " waits at " + t.exchange + " for lanes that never come");
       }
     }
   }
@@ -166,15 +170,16 @@ void Block::run(Grid& grid, size_t shared_bytes, uint64_t random) {
 void Block::check(size_t shared_bytes) const {
   for (size_t i = 0; i < kCanary; ++i) {
     if (shared_.get()[shared_bytes + i] != kPoison) {
-      throw KernelError(std::string(grid_->name) + ": wrote past its " + std::to_string(shared_bytes) +
-                        " bytes of dynamic shared memory");
+      throw KernelError(std::string(grid_->name) + ": wrote past its " +
+                        std::to_string(shared_bytes) + " bytes of dynamic shared memory");
     }
   }
 }
 
 std::string Block::where(const Thread& t) const {
   auto triple = [](const uint3& v) {
-    return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+    return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) +
+           ")";
   };
   return "thread " + triple(t.index) + " of block " + triple(grid_->block);
 }
@@ -196,8 +201,10 @@ void check_launch(const Grid& g, size_t shared_bytes) {
   auto refuse = [&](const char* why) {
     throw KernelError(std::string(g.name) + ": CUDA would refuse this launch: " + why);
   };
-  if (threads == 0 || threads > 1024 || b.x > 1024 || b.y > 1024 || b.z > 64) refuse("threads of a block");
-  if (!d.x || !d.y || !d.z || d.x > 2147483647u || d.y > 65535 || d.z > 65535) refuse("blocks of the grid");
+  if (threads == 0 || threads > 1024 || b.x > 1024 || b.y > 1024 || b.z > 64)
+    refuse("threads of a block");
+  if (!d.x || !d.y || !d.z || d.x > 2147483647u || d.y > 65535 || d.z > 65535)
+    refuse("blocks of the grid");
   if (shared_bytes > kSharedLimit) refuse("more dynamic shared memory than a block may have");
   if (current) refuse("a kernel launches a kernel");
 }
@@ -247,7 +254,8 @@ void exchange(const char* name, unsigned mask, uint64_t value) {
   bool complete = lanes == 32 || mask >> lanes == 0;
   for (size_t i = 0; complete && i < lanes; ++i) {
     if (!(mask >> i & 1)) continue;
-    complete = warp[i].state == State::at_warp && warp[i].mask == mask && !std::strcmp(warp[i].exchange, name);
+    complete = warp[i].state == State::at_warp && warp[i].mask == mask &&
+               !std::strcmp(warp[i].exchange, name);
   }
   if (!complete) return Fiber::leave();
   for (size_t i = 0; i < lanes; ++i) {

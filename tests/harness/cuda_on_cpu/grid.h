@@ -1,5 +1,5 @@
-// A grid that runs: its threads, what they wait for, and `launch`. One grid at a time runs on a host thread; several
-// host threads may each run one.
+// A grid that runs: its threads, what they wait for, and `launch`. One grid at a time runs on a
+// host thread; several host threads may each run one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -26,29 +26,31 @@ struct Thread {
   State state;
   Fiber* fiber;
   Grid* grid;
-  bool predicate;            // of __syncthreads_count and its like
-  int votes;                 // threads of the block whose predicate held
-  int voters;                // threads that were at the barrier
-  unsigned mask;             // lanes that take part in the exchange
-  const char* exchange;      // its name
+  bool predicate;        // of __syncthreads_count and its like
+  int votes;             // threads of the block whose predicate held
+  int voters;            // threads that were at the barrier
+  unsigned mask;         // lanes that take part in the exchange
+  const char* exchange;  // its name
   uint64_t value;
-  uint64_t gathered[32];     // every lane's value
+  uint64_t gathered[32];  // every lane's value
 };
 
 struct Grid {
   const char* name;
   dim3 grid_dim, block_dim;
   uint3 block;
-  void* shared;              // dynamic shared memory
-  const char* problem;       // set by a thread that cannot go on
+  void* shared;         // dynamic shared memory
+  const char* problem;  // set by a thread that cannot go on
   void (*body)(const void*);
   const void* arguments;
 };
 
-// The thread that runs. The offset is fixed when the library is loaded: this is read at every threadIdx.
+// The thread that runs. The offset is fixed when the library is loaded: this is read at every
+// threadIdx.
 extern thread_local Thread* current __attribute__((tls_model("initial-exec")));
 
-// Order of threads in the launches that follow, on every host thread; FLAMBEAU_EMU_SEED is the first.
+// Order of threads in the launches that follow, on every host thread; FLAMBEAU_EMU_SEED is the
+// first.
 void set_seed(uint64_t seed);
 
 void run(Grid& grid, size_t shared_bytes);
@@ -57,14 +59,22 @@ void exchange(const char* name, unsigned mask, uint64_t value);
 [[noreturn]] void stop(const char* problem);  // ends the launch with an error, from a kernel
 inline void* dynamic_shared() { return current->grid->shared; }
 
-template <class T> struct Unchanged { using type = T; };  // keeps an argument out of deduction
+template <class T> struct Unchanged {
+  using type = T;
+};  // keeps an argument out of deduction
 
 template <class... P>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
             [[maybe_unused]] void* stream, typename Unchanged<P>::type... args) {
   auto call = [&] { kernel(args...); };
-  Grid g{name, grid, block, {}, nullptr, nullptr,
-         [](const void* c) { (*static_cast<decltype(call)*>(const_cast<void*>(c)))(); }, &call};
+  Grid g{name,
+         grid,
+         block,
+         {},
+         nullptr,
+         nullptr,
+         [](const void* c) { (*static_cast<decltype(call)*>(const_cast<void*>(c)))(); },
+         &call};
   run(g, shared_bytes);
 }
 

@@ -1,5 +1,5 @@
-// Functions that CUDA C++ has without a header: mathematics that glibc lacks, fast approximations (here exact), bit
-// operations and reinterpretations.
+// Functions that CUDA C++ has without a header: mathematics that glibc lacks, fast approximations
+// (here exact), bit operations and reinterpretations.
 #pragma once
 #include <bit>
 #include <chrono>
@@ -95,15 +95,19 @@ template <class A, class B>
   requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B>
 constexpr std::common_type_t<A, B> min(A a, B b) {
   using C = std::common_type_t<A, B>;
-  if constexpr (std::is_floating_point_v<C>) return std::fmin(C(a), C(b));
-  else return C(b) < C(a) ? C(b) : C(a);
+  if constexpr (std::is_floating_point_v<C>)
+    return std::fmin(C(a), C(b));
+  else
+    return C(b) < C(a) ? C(b) : C(a);
 }
 template <class A, class B>
   requires std::is_arithmetic_v<A> && std::is_arithmetic_v<B>
 constexpr std::common_type_t<A, B> max(A a, B b) {
   using C = std::common_type_t<A, B>;
-  if constexpr (std::is_floating_point_v<C>) return std::fmax(C(a), C(b));
-  else return C(a) < C(b) ? C(b) : C(a);
+  if constexpr (std::is_floating_point_v<C>)
+    return std::fmax(C(a), C(b));
+  else
+    return C(a) < C(b) ? C(b) : C(a);
 }
 
 inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }

@@ -1,5 +1,6 @@
-// Shuffles, votes, matches and reductions of a warp, all made of one exchange of 8-byte values. Stricter than the
-// hardware: a lane of the mask that has left the kernel or does not exist is an error, as the CUDA guide has it.
+// Shuffles, votes, matches and reductions of a warp, all made of one exchange of 8-byte values.
+// Stricter than the hardware: a lane of the mask that has left the kernel or does not exist is an
+// error, as the CUDA guide has it.
 #pragma once
 #include <bit>
 #include <cstring>
@@ -22,8 +23,10 @@ template <class T> T unpack(uint64_t bits) {
   return v;
 }
 
-// The value of lane `from` of this lane's segment of `width`; lanes outside the segment give one's own.
-template <class T, class From> T shuffle(const char* name, unsigned mask, T v, int width, From from) {
+// The value of lane `from` of this lane's segment of `width`; lanes outside the segment give one's
+// own.
+template <class T, class From> T shuffle(const char* name, unsigned mask, T v, int width,
+                                         From from) {
   const int lane = int(current->lane), start = lane & ~(width - 1);
   const int source = from(lane, start, start + width - 1);
   exchange(name, mask, pack(v));
@@ -39,7 +42,8 @@ template <class T, class F> T reduce(const char* name, unsigned mask, T v, F com
   exchange(name, mask, pack(v));
   const int first = std::countr_zero(mask);
   T total = unpack<T>(current->gathered[first]);
-  for_lanes(mask & (mask - 1), [&](int lane) { total = combine(total, unpack<T>(current->gathered[lane])); });
+  for_lanes(mask & (mask - 1),
+            [&](int lane) { total = combine(total, unpack<T>(current->gathered[lane])); });
   return total;
 }
 
@@ -67,14 +71,23 @@ template <class T> T __shfl_down_sync(unsigned mask, T v, unsigned delta, int wi
   });
 }
 template <class T> T __shfl_xor_sync(unsigned mask, T v, int bits, int width = 32) {
-  return ::cuda_on_cpu::shuffle("__shfl_xor_sync", mask, v, width,
-                                [&](int lane, int, int end) { return (lane ^ bits) > end ? lane : lane ^ bits; });
+  return ::cuda_on_cpu::shuffle("__shfl_xor_sync", mask, v, width, [&](int lane, int, int end) {
+    return (lane ^ bits) > end ? lane : lane ^ bits;
+  });
 }
 
-inline unsigned __ballot_sync(unsigned mask, int p) { return ::cuda_on_cpu::ballot("__ballot_sync", mask, p != 0); }
-inline int __any_sync(unsigned mask, int p) { return ::cuda_on_cpu::ballot("__any_sync", mask, p != 0) != 0; }
-inline int __all_sync(unsigned mask, int p) { return ::cuda_on_cpu::ballot("__all_sync", mask, p != 0) == mask; }
-inline void __syncwarp(unsigned mask = 0xffffffffu) { ::cuda_on_cpu::exchange("__syncwarp", mask, 0); }
+inline unsigned __ballot_sync(unsigned mask, int p) {
+  return ::cuda_on_cpu::ballot("__ballot_sync", mask, p != 0);
+}
+inline int __any_sync(unsigned mask, int p) {
+  return ::cuda_on_cpu::ballot("__any_sync", mask, p != 0) != 0;
+}
+inline int __all_sync(unsigned mask, int p) {
+  return ::cuda_on_cpu::ballot("__all_sync", mask, p != 0) == mask;
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  ::cuda_on_cpu::exchange("__syncwarp", mask, 0);
+}
 
 template <class T> unsigned __match_any_sync(unsigned mask, T v) {
   ::cuda_on_cpu::exchange("__match_any_sync", mask, ::cuda_on_cpu::pack(v));
@@ -85,9 +98,10 @@ template <class T> unsigned __match_any_sync(unsigned mask, T v) {
   return same;
 }
 
-#define CUDA_ON_CPU_REDUCE(op, T, expression)                                                         \
-  inline T __reduce_##op##_sync(unsigned mask, T v) {                                                 \
-    return ::cuda_on_cpu::reduce("__reduce_" #op "_sync", mask, v, [](T a, T b) { return expression; }); \
+#define CUDA_ON_CPU_REDUCE(op, T, expression)                          \
+  inline T __reduce_##op##_sync(unsigned mask, T v) {                  \
+    return ::cuda_on_cpu::reduce("__reduce_" #op "_sync", mask, v,     \
+                                 [](T a, T b) { return expression; }); \
   }
 CUDA_ON_CPU_REDUCE(add, unsigned, a + b)
 CUDA_ON_CPU_REDUCE(min, unsigned, a < b ? a : b)
@@ -95,7 +109,7 @@ CUDA_ON_CPU_REDUCE(max, unsigned, a > b ? a : b)
 CUDA_ON_CPU_REDUCE(add, int, int(unsigned(a) + unsigned(b)))
 CUDA_ON_CPU_REDUCE(min, int, a < b ? a : b)
 CUDA_ON_CPU_REDUCE(max, int, a > b ? a : b)
-CUDA_ON_CPU_REDUCE(and, unsigned, a & b)
+CUDA_ON_CPU_REDUCE(and, unsigned, a& b)
 CUDA_ON_CPU_REDUCE(or, unsigned, a | b)
 CUDA_ON_CPU_REDUCE(xor, unsigned, a ^ b)
 #undef CUDA_ON_CPU_REDUCE
