@@ -1,7 +1,8 @@
 /* Gradients: the backward pass, modes, hooks and functions with a gradient of the caller's own.
  * namespace: capi
  *
- * Modes are thread-local. A `push` returns a token that `flam_scope_pop` takes back on the same thread, in
+ * Modes are thread-local. A `push` returns a token that `flam_scope_pop` takes back on the same
+ * thread, in
  * reverse order. Callbacks run on the thread that runs backward, with no lock held.
  */
 #ifndef FLAMBEAU_AUTOGRAD_H
@@ -27,8 +28,8 @@ typedef struct flam_saved flam_saved;
 typedef struct flam_hook_callback {
   size_t struct_size; /* sizeof(flam_hook_callback) */
   void *user;         /* handed to the functions below */
-  /* Sees `grad`, borrowed; `*out_grad` is NULL and may be set to an owned replacement. Returns FLAM_OK, or
-   * records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
+  /* Sees `grad`, borrowed; `*out_grad` is NULL and may be set to an owned replacement.
+   * Returns FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
   flam_status (*call)(void *user, const flam_tensor *grad, flam_tensor **out_grad);
   void (*drop)(void *user); /* called exactly once, after the last call; may be NULL */
 } flam_hook_callback;
@@ -38,55 +39,65 @@ typedef struct flam_function {
   size_t struct_size; /* sizeof(flam_function) */
   void *user;         /* handed to the functions below */
   const char *name;   /* shown as grad_fn; copied */
-  flam_bool materialize_grads; /* whether missing gradients of outputs arrive as zeros, not as NULL */
-  /* `grads`: one per output, borrowed. `out_grads`: n_out_grads NULLs, one per input, to be set to owned
-   * tensors; NULL means zero. Returns FLAM_OK, or records with flam_error_set and returns
+  flam_bool
+      materialize_grads; /* whether missing gradients of outputs arrive as zeros, not as NULL */
+  /* `grads`: one per output, borrowed. `out_grads`: n_out_grads NULLs, one per
+   * input, to be set to owned tensors; NULL means zero. Returns FLAM_OK, or records with
+   * flam_error_set and returns
    * FLAM_ERROR_CALLBACK. */
   flam_status (*backward)(void *user, const flam_tensor *const *grads, size_t n_grads,
                           flam_tensor **out_grads, size_t n_out_grads);
   void (*release_saved)(void *user); /* saved values may go: a later backward fails; may be NULL */
-  void (*drop)(void *user);          /* called exactly once, also where recording fails; may be NULL */
+  void (*drop)(void *user); /* called exactly once, also where recording fails; may be NULL */
 } flam_function;
 
-/* ---- the backward pass -------------------------------------------------------------------------------- */
+/* ---- the backward pass ---------------------------------------------------------------------- */
 
 /** Computes gradients of `tensors` and adds them to the leaves' gradients.
  *
  * - `tensors`: where to start; each requires grad.
- * - `grad_tensors`: their gradients, in their shapes; a NULL entry stands for 1 and needs one element;
+ * - `grad_tensors`: their gradients, in their shapes; a NULL entry stands for 1 and needs one
+ *   element;
  *   default: all NULL.
- * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default false.
+ * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default
+ *   false.
  * - `create_graph`: whether the gradients can be differentiated themselves; default false.
  * - `inputs`: the only leaves to accumulate into; default: all.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved value was
+ * - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved
+ *   value was
  *   overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape; what a callback failed with.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_backward(
-    const flam_tensor *const *tensors, size_t n_tensors,
-    FLAM_NULLABLE const flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL), size_t n_grad_tensors,
-    flam_bool retain_graph FLAM_DEFAULT(0), flam_bool create_graph FLAM_DEFAULT(0),
-    FLAM_NULLABLE const flam_tensor *const *inputs FLAM_DEFAULT(NULL), size_t n_inputs);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_backward(const flam_tensor *const *tensors, size_t n_tensors,
+                  FLAM_NULLABLE const flam_tensor *const *grad_tensors FLAM_DEFAULT(NULL),
+                  size_t n_grad_tensors, flam_bool retain_graph FLAM_DEFAULT(0),
+                  flam_bool create_graph FLAM_DEFAULT(0),
+                  FLAM_NULLABLE const flam_tensor *const *inputs FLAM_DEFAULT(NULL),
+                  size_t n_inputs);
 
 /** Computes gradients of `outputs` with respect to `inputs` and accumulates nothing.
  *
  * - `outputs`: where to start; each requires grad.
  * - `inputs`: what to differentiate by; each requires grad.
- * - `grad_outputs`: gradients of `outputs`; a NULL entry stands for 1 and needs one element; default: all NULL.
- * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default false.
+ * - `grad_outputs`: gradients of `outputs`; a NULL entry stands for 1 and needs one element;
+ *   default: all NULL.
+ * - `retain_graph`: whether saved values stay for another pass; `create_graph` implies it; default
+ *   false.
  * - `create_graph`: whether the gradients can be differentiated themselves; default false.
- * - `allow_unused`: whether an input that `outputs` do not depend on gives a missing entry instead of an
+ * - `allow_unused`: whether an input that `outputs` do not depend on gives a missing entry instead
+ *   of an
  *   error; default false.
  * - returns: one gradient per input.
  * - errors: as `flam_backward`; `FLAM_ERROR_AUTOGRAD` for an unused input.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor_list *flam_grad(
-    const flam_tensor *const *outputs, size_t n_outputs, const flam_tensor *const *inputs, size_t n_inputs,
-    FLAM_NULLABLE const flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL), size_t n_grad_outputs,
-    flam_bool retain_graph FLAM_DEFAULT(0), flam_bool create_graph FLAM_DEFAULT(0),
-    flam_bool allow_unused FLAM_DEFAULT(0));
+    const flam_tensor *const *outputs, size_t n_outputs, const flam_tensor *const *inputs,
+    size_t n_inputs, FLAM_NULLABLE const flam_tensor *const *grad_outputs FLAM_DEFAULT(NULL),
+    size_t n_grad_outputs, flam_bool retain_graph FLAM_DEFAULT(0),
+    flam_bool create_graph FLAM_DEFAULT(0), flam_bool allow_unused FLAM_DEFAULT(0));
 
-/* ---- modes -------------------------------------------------------------------------------------------- */
+/* ---- modes ---------------------------------------------------------------------------------- */
 
 /** Opens a scope in which operations are recorded or not.
  *
@@ -95,7 +106,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor_list *flam_grad(
  */
 FLAM_API FLAM_SINCE(0, 1) flam_scope flam_grad_mode_push(flam_bool enabled);
 
-/** Opens a scope of inference mode: nothing is recorded, and tensors made in it stay outside autograd.
+/** Opens a scope of inference mode: nothing is recorded, and tensors made in it stay outside
+ * autograd.
  *
  * - `enabled`: whether inference mode is on.
  * - returns: the token for `flam_scope_pop`.
@@ -106,7 +118,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_scope flam_inference_mode_push(flam_bool enabled)
  *
  * - `scope`: its token.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost one; nothing changes then.
+ * - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost one; nothing changes
+ *   then.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_scope_pop(flam_scope scope);
 
@@ -128,7 +141,7 @@ FLAM_API FLAM_SINCE(0, 1) void flam_set_grad_enabled(flam_bool enabled);
  */
 FLAM_API FLAM_SINCE(0, 1) flam_bool flam_inference_enabled(void);
 
-/* ---- tensors in the graph ----------------------------------------------------------------------------- */
+/* ---- tensors in the graph ------------------------------------------------------------------- */
 
 /** Keeps the gradient of a tensor that is not a leaf, too.
  *
@@ -165,7 +178,8 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_output_nr(const flam_tensor *tenso
  * - `tensor`: a tensor that requires grad.
  * - `hook`: the function; copied.
  * - returns: the hook, to be removed or released.
- * - errors: `FLAM_ERROR_AUTOGRAD` where the tensor does not require grad; `drop` has been called then.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where the tensor does not require grad; `drop` has been called
+ *   then.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_hook(flam_tensor *tensor,
                                                                const flam_hook_callback *hook);
@@ -175,7 +189,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_hook(flam_tensor *tens
  * - `tensor`: a leaf that requires grad.
  * - `hook`: the function, which sees the leaf itself; copied. Its result is ignored.
  * - returns: the hook, to be removed or released.
- * - errors: `FLAM_ERROR_AUTOGRAD` where it is no leaf or does not require grad; `drop` has been called then.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where it is no leaf or does not require grad; `drop` has been
+ *   called then.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_hook *flam_tensor_register_post_accumulate_grad_hook(
     flam_tensor *tensor, const flam_hook_callback *hook);
@@ -192,7 +207,7 @@ FLAM_API FLAM_SINCE(0, 1) void flam_hook_remove(flam_hook *hook);
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_hook_release(FLAM_NULLABLE flam_hook *hook);
 
-/* ---- nodes -------------------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 /** The recorded operation that a tensor came from.
  *
@@ -230,7 +245,8 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_node_next_count(const flam_node *node);
  * - returns: the operand's node, or `NULL` without an error where it needs no gradient.
  * - errors: `FLAM_ERROR_INDEX` where there is no such operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_node *flam_node_next(const flam_node *node, size_t index);
+FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_node *flam_node_next(const flam_node *node,
+                                                                  size_t index);
 
 /** Which result of its operation an operand is.
  *
@@ -254,7 +270,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_node_variable(const fl
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_node_release(FLAM_NULLABLE flam_node *node);
 
-/* ---- functions of the caller's own -------------------------------------------------------------------- */
+/* ---- functions of the caller's own ---------------------------------------------------------- */
 
 /** Gives tensors that the caller computed, with recording off, a gradient of the caller's own.
  *
@@ -263,9 +279,11 @@ FLAM_API FLAM_SINCE(0, 1) void flam_node_release(FLAM_NULLABLE flam_node *node);
  * - `outputs`: the results.
  * - `dirty`: inputs that were written in place and are among `outputs`; default: none.
  * - `non_differentiable`: results that carry no gradient; default: none.
- * - returns: the results, in order: new handles of `outputs` (of a view where an input was handed through),
+ * - returns: the results, in order: new handles of `outputs` (of a view where an input was handed
+ *   through),
  *   recorded where recording is on and an input requires grad.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`; `FLAM_ERROR_AUTOGRAD` for a
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`;
+ *   `FLAM_ERROR_AUTOGRAD` for a
  *   dirty leaf that requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor_list *flam_function_record(
@@ -296,7 +314,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_saved *flam_saved_make(const flam_tensor *tensor,
  *
  * - `saved`: a saved value.
  * - returns: the tensor, with its history.
- * - errors: `FLAM_ERROR_AUTOGRAD` where it was written in place since, naming the operation that wrote.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where it was written in place since, naming the operation that
+ *   wrote.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_saved_get(const flam_saved *saved);
 

@@ -1,7 +1,8 @@
 /* New tensors, copies and conversions.
  * namespace: ops
  *
- * `dtype` defaults to the default dtype (f32 unless set), `device` to the default device (cpu unless set).
+ * `dtype` defaults to the default dtype (f32 unless set), `device` to the default device (cpu
+ * unless set).
  */
 #ifndef FLAMBEAU_CREATION_H
 #define FLAMBEAU_CREATION_H
@@ -115,10 +116,11 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_arange(const flam_tensor *start, con
  * - `input`: the tensor to fill.
  * - `value`: a number or 0-d tensor.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_SHAPE` where `value` is not 0-d; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ * - errors: `FLAM_ERROR_SHAPE` where `value` is not 0-d; `FLAM_ERROR_AUTOGRAD` for a leaf that
+ *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_fill_(flam_tensor *input,
-                                                                       const flam_tensor *value);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_fill_(flam_tensor *input, const flam_tensor *value);
 
 /** Sets every element to zero, in place.
  *
@@ -132,19 +134,22 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_zero_(flam_tens
  *
  * - `input`: the destination.
  * - `src`: a tensor whose shape broadcasts to `input`'s; any dtype and device.
- * - `non_blocking`: whether a copy from or to pinned host memory may still run on return; default false.
+ * - `non_blocking`: whether a copy from or to pinned host memory may still run on return; default
+ *   false.
  * - returns: `input`.
  * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("Tensor") flam_tensor *flam_copy_(
-    flam_tensor *input, const flam_tensor *src, flam_bool non_blocking FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("Tensor") flam_tensor *flam_copy_(flam_tensor *input, const flam_tensor *src,
+                                                 flam_bool non_blocking FLAM_DEFAULT(0));
 
 /** The tensor on another device or in another dtype; itself where nothing changes.
  *
  * - `input`: any tensor.
  * - `device`: of the result; default: `input`'s.
  * - `dtype`: of the result; default: `input`'s.
- * - `non_blocking`: whether a copy from or to pinned host memory may still run on return; default false.
+ * - `non_blocking`: whether a copy from or to pinned host memory may still run on return; default
+ *   false.
  * - `copy`: whether to copy even where nothing changes; default false.
  * - returns: shape of `input`; gradients flow back to `input`'s device and dtype.
  * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
@@ -159,11 +164,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_to(
  * - `input`: a tensor that does not require grad.
  * - `size`: the new shape.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_AUTOGRAD` where `input` requires grad; `FLAM_ERROR_SHAPE` for a negative size.
+ * - errors: `FLAM_ERROR_AUTOGRAD` where `input` requires grad; `FLAM_ERROR_SHAPE` for a negative
+ *   size.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_resize_(flam_tensor *input,
-                                                                         FLAM_VARIADIC const int64_t *size,
-                                                                         size_t n_size);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_resize_(flam_tensor *input,
+                                                   FLAM_VARIADIC const int64_t *size,
+                                                   size_t n_size);
 
 /** A tensor with given strides whose elements are not set.
  *
@@ -246,8 +253,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_full_like(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_linspace(
-    double start, double end, int64_t steps, FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+    double start, double end, int64_t steps,
+    FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
 
 /** Powers of a base at equal distances of the exponent, both ends included.
  *

@@ -1,8 +1,10 @@
-/* Reading and writing at indices: gather and scatter along a dimension, masks, and Python's `x[...]`.
+/* Reading and writing at indices: gather, scatter, masks, and Python's `x[...]`.
  * namespace: ops
  *
- * Indices are int64 or int32 and count from the end where negative, unless a function says otherwise. On the
- * cpu an index out of range is an error that names it; on a device it is one where the host knows the values.
+ * Indices are int64 or int32 and count from the end where negative, unless a function says
+ * otherwise. On the
+ * cpu an index out of range is an error that names it; on a device it is one where the host knows
+ * the values.
  */
 #ifndef FLAMBEAU_INDEX_H
 #define FLAMBEAU_INDEX_H
@@ -26,21 +28,27 @@ enum {
   FLAM_INDEX_TENSOR = 6    /* an integer tensor, or a mask over as many dimensions as it has */
 };
 
-/** Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used, else a copy.
+/** Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used,
+ * else a copy.
  *
  * - `input`: any tensor.
  * - `kinds`: what each item is.
- * - `bounds`: three numbers per item: start, stop (past an end is fine: INT64_MAX for none) and step of a slice;
+ * - `bounds`: three numbers per item: start, stop (past an end is fine: INT64_MAX for none) and
+ *   step of a slice;
  *   the index, twice unused; the truth value, twice unused; all unused for other kinds.
- * - `tensors`: one per item of kind `FLAM_INDEX_TENSOR`, in order; int64, int32, bool or uint8 (a mask).
+ * - `tensors`: one per item of kind `FLAM_INDEX_TENSOR`, in order; int64, int32, bool or uint8 (a
+ *   mask).
  * - returns: what the items select; dimensions of tensors that stand apart come first.
- * - errors: `FLAM_ERROR_INDEX` for an index out of range or too many items; `FLAM_ERROR_SHAPE` for tensors that do
- *   not broadcast; `FLAM_ERROR_DTYPE` for tensors of another dtype; `FLAM_ERROR_INVALID_ARGUMENT` for a step
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range or too many items; `FLAM_ERROR_SHAPE` for
+ *   tensors that do
+ *   not broadcast; `FLAM_ERROR_DTYPE` for tensors of another dtype; `FLAM_ERROR_INVALID_ARGUMENT`
+ *   for a step
  *   below 1.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index(
-    const flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds, size_t n_bounds,
-    FLAM_NULLABLE const flam_tensor *const *tensors FLAM_DEFAULT(NULL), size_t n_tensors);
+    const flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
+    size_t n_bounds, FLAM_NULLABLE const flam_tensor *const *tensors FLAM_DEFAULT(NULL),
+    size_t n_tensors);
 
 /** Python's `input[items] = values`, in place.
  *
@@ -51,13 +59,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index(
  * - `values`: a number, or a tensor whose shape broadcasts to what the items select.
  * - `accumulate`: whether to add instead of replacing; equal indices then add up; default false.
  * - returns: `input`.
- * - errors: as `flam_index`; `FLAM_ERROR_SHAPE` where `values` do not broadcast; `FLAM_ERROR_AUTOGRAD` for a leaf
+ * - errors: as `flam_index`; `FLAM_ERROR_SHAPE` where `values` do not broadcast;
+ *   `FLAM_ERROR_AUTOGRAD` for a leaf
  *   that requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index_put_(
-    flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds, size_t n_bounds,
-    FLAM_NULLABLE const flam_tensor *const *tensors, size_t n_tensors, const flam_tensor *values,
-    flam_bool accumulate FLAM_DEFAULT(0));
+    flam_tensor *input, const int64_t *kinds, size_t n_kinds, const int64_t *bounds,
+    size_t n_bounds, FLAM_NULLABLE const flam_tensor *const *tensors, size_t n_tensors,
+    const flam_tensor *values, flam_bool accumulate FLAM_DEFAULT(0));
 
 /** The slices of a dimension that an index names.
  *
@@ -65,10 +74,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_index_put_(
  * - `dim`: the dimension that `index` counts.
  * - `index`: [n] or 0-d, int64 or int32.
  * - returns: `input`'s shape with size n along `dim`.
- * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more dimensions.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more
+ *   dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_index_select(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_index_select(const flam_tensor *input,
+                                                                       int64_t dim,
+                                                                       const flam_tensor *index);
 
 /** Adds slices to the slices of a tensor that an index names; equal indices add up.
  *
@@ -80,9 +92,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_add(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
-    FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_add(
+        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source,
+        FLAM_KEYWORD double alpha FLAM_DEFAULT(1));
 
 /** Replaces the slices that an index names.
  *
@@ -93,8 +106,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_copy(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_copy(
+        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source);
 
 /** Sets the slices that an index names to one value.
  *
@@ -103,7 +117,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - `index`: [n] or 0-d, int64 or int32.
  * - `value`: a number or 0-d tensor.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not
+ *   0-d.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE flam_tensor *flam_index_fill(
     const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *value);
@@ -116,10 +131,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE flam_tensor *f
  * - returns: `index`'s shape, `input`'s dtype.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_gather(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_gather(const flam_tensor *input,
+                                                                 int64_t dim,
+                                                                 const flam_tensor *index);
 
-/** Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+/** Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
+ * `input`.
  *
  * - `input`: any tensor.
  * - `dim`: the dimension that `index` counts.
@@ -128,10 +146,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: shape and dtype of `input`. Where an index occurs twice, one of the values stays.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter(
+        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
-/** Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+/** Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
+ * add up.
  *
  * - `input`: any tensor.
  * - `dim`: the dimension that `index` counts.
@@ -140,8 +160,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_add(
-    const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_add(
+        const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** The elements where a mask is true, in C order.
  *
@@ -150,8 +171,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: 1-d; how long depends on the mask's values.
  * - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_tensor *flam_masked_select(
-    const flam_tensor *input, const flam_tensor *mask);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_masked_select(const flam_tensor *input,
+                                                               const flam_tensor *mask);
 
 /** Writes the elements of a source, in order, where a mask is true.
  *
@@ -161,8 +183,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_tensor *fl
  * - returns: shape and dtype of `input`.
  * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_INPLACE flam_tensor *
-flam_masked_scatter(const flam_tensor *input, const flam_tensor *mask, const flam_tensor *source);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor")
+    FLAM_INPLACE flam_tensor *flam_masked_scatter(const flam_tensor *input, const flam_tensor *mask,
+                                                  const flam_tensor *source);
 
 /** Where the elements are not zero.
  *
@@ -170,8 +193,8 @@ flam_masked_scatter(const flam_tensor *input, const flam_tensor *mask, const fla
  * - returns: [n, dimensions of `input`], int64, in C order.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor torch.argwhere Tensor.argwhere") flam_tensor *
-flam_nonzero(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor torch.argwhere Tensor.argwhere")
+    flam_tensor *flam_nonzero(const flam_tensor *input);
 
 /** Where the elements are not zero, one tensor per dimension.
  *
@@ -179,8 +202,8 @@ flam_nonzero(const flam_tensor *input);
  * - returns: as many [n] int64 tensors as `condition` has dimensions; one for a 0-d tensor.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.where") flam_tensor_list *flam_nonzero_tuple(
-    const flam_tensor *condition);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("torch.where") flam_tensor_list *flam_nonzero_tuple(const flam_tensor *condition);
 
 /** Elements of the flattened tensor.
  *
@@ -189,8 +212,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch.where") flam_tensor_list
  * - returns: `index`'s shape, `input`'s dtype.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_take(const flam_tensor *input,
-                                                                            const flam_tensor *index);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_take(const flam_tensor *input,
+                                                      const flam_tensor *index);
 
 /** Elements picked along a dimension; shapes broadcast but for that dimension.
  *
@@ -200,9 +224,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_take(cons
  * - returns: `indices`' shape, broadcast.
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_take_along_dim(
-    const flam_tensor *input, const flam_tensor *indices,
-    FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    flam_tensor *flam_take_along_dim(const flam_tensor *input, const flam_tensor *indices,
+                                     FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL));
 
 /** Rows of a table, one per index.
  *
@@ -210,23 +234,26 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_take_alon
  * - `weight`: [n, d], the table.
  * - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
  * - returns: `input`'s shape and a last dimension of d.
- * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not 2-d;
+ * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not
+ *   2-d;
  *   `FLAM_ERROR_DTYPE` where `input` is not integral.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_embedding(
-    const flam_tensor *input, const flam_tensor *weight,
-    FLAM_NULLABLE const int64_t *padding_idx FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F")
+    flam_tensor *flam_embedding(const flam_tensor *input, const flam_tensor *weight,
+                                FLAM_NULLABLE const int64_t *padding_idx FLAM_DEFAULT(NULL));
 
 /** A 1 at the place of each class, 0 elsewhere.
  *
  * - `input`: class numbers, any shape; int64.
  * - `num_classes`: size of the new last dimension; default: one more than the greatest class.
  * - returns: int64, `input`'s shape and a last dimension of `num_classes`.
- * - errors: `FLAM_ERROR_DTYPE` where `input` is not int64; `FLAM_ERROR_INVALID_ARGUMENT` for a negative class or one
+ * - errors: `FLAM_ERROR_DTYPE` where `input` is not int64; `FLAM_ERROR_INVALID_ARGUMENT` for a
+ *   negative class or one
  *   that is not below `num_classes`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("F") flam_tensor *flam_one_hot(
-    const flam_tensor *input, int64_t num_classes FLAM_DEFAULT(-1));
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS
+    FLAM_TORCH("F") flam_tensor *flam_one_hot(const flam_tensor *input,
+                                              int64_t num_classes FLAM_DEFAULT(-1));
 
 #ifdef __cplusplus
 }

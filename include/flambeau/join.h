@@ -22,20 +22,25 @@ enum { FLAM_MESHGRID_UNSPECIFIED = 0, FLAM_MESHGRID_IJ = 1, FLAM_MESHGRID_XY = 2
  * - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
  * - `dim`: the dimension; default 0.
  * - returns: the promoted dtype.
- * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch torch.concat torch.concatenate") FLAM_OUT flam_tensor *flam_cat(
-    const flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch torch.concat torch.concatenate") FLAM_OUT flam_tensor *flam_cat(
+        const flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
 
 /** Tensors side by side along a new dimension.
  *
  * - `tensors`: at least one; equal shapes.
  * - `dim`: where the new dimension stands in the result; default 0.
  * - returns: the promoted dtype.
- * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_stack(
-    const flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_stack(const flam_tensor *const *tensors,
+                                                         size_t n_tensors,
+                                                         int64_t dim FLAM_DEFAULT(0));
 
 /** Tensors joined column by column: along dimension 1, or 0 for vectors.
  *
@@ -43,8 +48,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_stack(
  * - returns: the promoted dtype.
  * - errors: as `flam_cat`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_hstack(const flam_tensor *const *tensors,
-                                                                       size_t n_tensors);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch") flam_tensor *flam_hstack(const flam_tensor *const *tensors,
+                                                 size_t n_tensors);
 
 /** Tensors joined row by row: along dimension 0, vectors as rows.
  *
@@ -52,8 +58,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_hstack(const fla
  * - returns: the promoted dtype.
  * - errors: as `flam_cat`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch torch.row_stack") flam_tensor *flam_vstack(
-    const flam_tensor *const *tensors, size_t n_tensors);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch torch.row_stack") flam_tensor *flam_vstack(const flam_tensor *const *tensors,
+                                                                 size_t n_tensors);
 
 /** Tensors joined in depth: along dimension 2.
  *
@@ -61,8 +68,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch torch.row_stack") flam_tensor *flam_
  * - returns: the promoted dtype.
  * - errors: as `flam_cat`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_dstack(const flam_tensor *const *tensors,
-                                                                       size_t n_tensors);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch") flam_tensor *flam_dstack(const flam_tensor *const *tensors,
+                                                 size_t n_tensors);
 
 /** Views of all tensors in their broadcast shape.
  *
@@ -90,10 +98,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_meshgrid(
  * - `split_size`: size of a part along `dim`.
  * - `dim`: the dimension to split; default 0.
  * - returns: views.
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not empty.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not
+ *   empty.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_split(
-    const flam_tensor *tensor, int64_t split_size, int64_t dim FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor_list *flam_split(const flam_tensor *tensor,
+                                                            int64_t split_size,
+                                                            int64_t dim FLAM_DEFAULT(0));
 
 /** Parts of given sizes.
  *
@@ -103,10 +114,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_spli
  * - returns: views.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.split Tensor.split torch.split_with_sizes "
-                                     "Tensor.split_with_sizes") flam_tensor_list *
-flam_split_with_sizes(const flam_tensor *tensor, const int64_t *split_sizes, size_t n_split_sizes,
-                      int64_t dim FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH(
+    "torch.split Tensor.split torch.split_with_sizes "
+    "Tensor.split_with_sizes") flam_tensor_list *flam_split_with_sizes(const flam_tensor *tensor,
+                                                                       const int64_t *split_sizes,
+                                                                       size_t n_split_sizes,
+                                                                       int64_t dim FLAM_DEFAULT(0));
 
 /** A number of parts of equal size; the last may be smaller, and there may be fewer.
  *
@@ -116,8 +129,10 @@ flam_split_with_sizes(const flam_tensor *tensor, const int64_t *split_sizes, siz
  * - returns: views.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_chunk(
-    const flam_tensor *input, int64_t chunks, int64_t dim FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor_list *flam_chunk(const flam_tensor *input,
+                                                            int64_t chunks,
+                                                            int64_t dim FLAM_DEFAULT(0));
 
 /** One view per index of a dimension.
  *
@@ -126,8 +141,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_chun
  * - returns: views.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_unbind(
-    const flam_tensor *input, int64_t dim FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor_list *flam_unbind(const flam_tensor *input,
+                                                             int64_t dim FLAM_DEFAULT(0));
 
 /** The elements in reverse order along dimensions.
  *
@@ -136,8 +152,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor_list *flam_unbi
  * - returns: a copy.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_flip(
-    const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_flip(const flam_tensor *input,
+                                                      FLAM_VARIADIC const int64_t *dims,
+                                                      size_t n_dims);
 
 /** The columns in reverse order.
  *
@@ -145,7 +163,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_flip(
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for fewer dimensions.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_fliplr(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_fliplr(const flam_tensor *input);
 
 /** The rows in reverse order.
  *
@@ -153,7 +172,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_fliplr(co
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for a 0-d tensor.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_flipud(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_flipud(const flam_tensor *input);
 
 /** The elements moved along dimensions; what leaves at the end comes in at the start.
  *
@@ -161,11 +181,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_flipud(co
  * - `shifts`: by how many places, one per dimension.
  * - `dims`: the dimensions; default: the flattened tensor, by one shift.
  * - returns: a copy.
- * - errors: `FLAM_ERROR_INDEX` for a dimension; `FLAM_ERROR_INVALID_ARGUMENT` where the lists differ in length.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension; `FLAM_ERROR_INVALID_ARGUMENT` where the lists
+ *   differ in length.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_roll(
-    const flam_tensor *input, const int64_t *shifts, size_t n_shifts,
-    FLAM_NULLABLE const int64_t *dims FLAM_DEFAULT(NULL), size_t n_dims);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    flam_tensor *flam_roll(const flam_tensor *input, const int64_t *shifts, size_t n_shifts,
+                           FLAM_NULLABLE const int64_t *dims FLAM_DEFAULT(NULL), size_t n_dims);
 
 /** The tensor repeated along its dimensions.
  *
@@ -174,8 +195,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_roll(
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for too few or negative numbers.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_repeat(
-    const flam_tensor *input, FLAM_VARIADIC const int64_t *repeats, size_t n_repeats);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_repeat(const flam_tensor *input,
+                                                  FLAM_VARIADIC const int64_t *repeats,
+                                                  size_t n_repeats);
 
 /** The tensor repeated along its dimensions; missing numbers are 1.
  *
@@ -184,8 +207,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_repeat(
  * - returns: a copy.
  * - errors: `FLAM_ERROR_SHAPE` for negative numbers.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_tile(
-    const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_tile(const flam_tensor *input,
+                                                      FLAM_VARIADIC const int64_t *dims,
+                                                      size_t n_dims);
 
 /** Every element (or slice) repeated, copies next to each other.
  *

@@ -1,4 +1,4 @@
-/* Views and layout: the same elements under another shape. A view shares its operand's memory and history.
+/* Views and layout: the same elements under another shape, sharing memory and history.
  * namespace: ops
  */
 #ifndef FLAMBEAU_SHAPE_H
@@ -15,10 +15,12 @@ extern "C" {
  * - `input`: any tensor whose strides allow the shape without a copy.
  * - `size`: the new shape; one entry may be -1 and is inferred.
  * - returns: a view of shape `size`.
- * - errors: `FLAM_ERROR_SHAPE` where the element counts differ or a copy would be needed (use reshape).
+ * - errors: `FLAM_ERROR_SHAPE` where the element counts differ or a copy would be needed (use
+ *   reshape).
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_view(
-    const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_view(const flam_tensor *input,
+                                                FLAM_VARIADIC const int64_t *size, size_t n_size);
 
 /** The same elements in another shape: a view where the strides allow it, else a copy.
  *
@@ -27,8 +29,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_view(
  * - returns: a tensor of shape `shape`.
  * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_reshape(
-    const flam_tensor *input, FLAM_VARIADIC const int64_t *shape, size_t n_shape);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_reshape(const flam_tensor *input,
+                                                         FLAM_VARIADIC const int64_t *shape,
+                                                         size_t n_shape);
 
 /** A view with given geometry over `input`'s memory.
  *
@@ -37,11 +41,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_reshape(
  * - `stride`: strides of the view in elements, one per dimension.
  * - `storage_offset`: first element, counted from `input`'s first; default 0.
  * - returns: a view of shape `size`.
- * - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the storage.
+ * - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the
+ *   storage.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_as_strided(
-    const flam_tensor *input, const int64_t *size, size_t n_size, const int64_t *stride, size_t n_stride,
-    int64_t storage_offset FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_as_strided(const flam_tensor *input,
+                                                            const int64_t *size, size_t n_size,
+                                                            const int64_t *stride, size_t n_stride,
+                                                            int64_t storage_offset FLAM_DEFAULT(0));
 
 /** A view with dimensions in another order.
  *
@@ -50,8 +57,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_as_stride
  * - returns: a view whose dimension i is `input`'s `dims[i]`.
  * - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_permute(
-    const flam_tensor *input, FLAM_VARIADIC const int64_t *dims, size_t n_dims);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_permute(const flam_tensor *input,
+                                                         FLAM_VARIADIC const int64_t *dims,
+                                                         size_t n_dims);
 
 /** A view with two dimensions exchanged.
  *
@@ -61,9 +70,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_permute(
  * - returns: a view of `input`.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.swapaxes Tensor.swapaxes torch.swapdims "
-                                     "Tensor.swapdims") flam_tensor *
-flam_transpose(const flam_tensor *input, int64_t dim0, int64_t dim1);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH(
+    "torch Tensor torch.swapaxes Tensor.swapaxes torch.swapdims "
+    "Tensor.swapdims") flam_tensor *flam_transpose(const flam_tensor *input, int64_t dim0,
+                                                   int64_t dim1);
 
 /** The transpose of a matrix; vectors and 0-d tensors come back as they are.
  *
@@ -80,8 +90,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_t(const f
  * - returns: a view of shape `size`, with stride 0 where it repeats.
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_expand(
-    const flam_tensor *input, FLAM_VARIADIC const int64_t *size, size_t n_size);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_expand(const flam_tensor *input,
+                                                  FLAM_VARIADIC const int64_t *size, size_t n_size);
 
 /** A view of a range of one dimension.
  *
@@ -93,7 +104,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_expand(
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_slice(const flam_tensor *input, int64_t dim FLAM_DEFAULT(0),
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_slice(const flam_tensor *input,
+                                                  int64_t dim FLAM_DEFAULT(0),
                                                   int64_t start FLAM_DEFAULT(0),
                                                   int64_t end FLAM_DEFAULT(9223372036854775807),
                                                   int64_t step FLAM_DEFAULT(1));
@@ -106,8 +118,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_slice(const flam_tensor *input, int6
  * - returns: a view with one dimension less.
  * - errors: `FLAM_ERROR_INDEX` for `dim` or `index` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_select(
-    const flam_tensor *input, int64_t dim, int64_t index);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_select(const flam_tensor *input, int64_t dim,
+                                                        int64_t index);
 
 /** A view of `length` indices of a dimension from `start` on.
  *
@@ -118,8 +131,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_select(
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_narrow(
-    const flam_tensor *input, int64_t dim, int64_t start, int64_t length);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_narrow(const flam_tensor *input, int64_t dim,
+                                                        int64_t start, int64_t length);
 
 /** A view without dimensions of size 1.
  *
@@ -138,8 +152,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_squeeze(
  * - returns: a view.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_unsqueeze(
-    const flam_tensor *input, int64_t dim);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_unsqueeze(const flam_tensor *input, int64_t dim);
 
 /** Merges a range of dimensions into one.
  *
@@ -149,8 +163,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_unsqueeze
  * - returns: a view where possible, else a copy; 1-d for a 0-d operand.
  * - errors: `FLAM_ERROR_INDEX` for dimensions out of range or order.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_flatten(
-    const flam_tensor *input, int64_t start_dim FLAM_DEFAULT(0), int64_t end_dim FLAM_DEFAULT(-1));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_flatten(const flam_tensor *input,
+                                                         int64_t start_dim FLAM_DEFAULT(0),
+                                                         int64_t end_dim FLAM_DEFAULT(-1));
 
 /** The tensor itself where it is contiguous in C order, else a contiguous copy.
  *
@@ -158,7 +174,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_flatten(
  * - returns: a contiguous tensor of the same shape.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_contiguous(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_contiguous(const flam_tensor *input);
 
 /** A copy with memory of its own; gradients flow through it.
  *
@@ -166,7 +183,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_contiguous(cons
  * - returns: shape, dtype, device and dense layout of `input`.
  * - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_clone(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_clone(const flam_tensor *input);
 
 /** The same memory without history: no gradient flows through it.
  *
@@ -174,7 +192,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_clone(con
  * - returns: a tensor that shares `input`'s memory and does not require grad.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_detach(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_detach(const flam_tensor *input);
 
 /** Splits one dimension into several.
  *
@@ -182,10 +201,12 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_detach(co
  * - `dim`: the dimension to split.
  * - `sizes`: what it becomes; one entry may be -1 and is inferred.
  * - returns: a view.
- * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the dimension's size.
+ * - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the
+ *   dimension's size.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_unflatten(
-    const flam_tensor *input, int64_t dim, const int64_t *sizes, size_t n_sizes);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_unflatten(const flam_tensor *input, int64_t dim,
+                                                           const int64_t *sizes, size_t n_sizes);
 
 /** All windows of a dimension; they stand in a new last dimension.
  *
@@ -193,11 +214,15 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_unflatten
  * - `dimension`: the dimension that windows slide along.
  * - `size`: elements of a window.
  * - `step`: distance of neighbouring windows, at least 1.
- * - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of `size`.
- * - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond the dimension.
+ * - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of
+ *   `size`.
+ * - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond
+ *   the dimension.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor.unfold") flam_tensor *flam_unfold_dim(
-    const flam_tensor *input, int64_t dimension, int64_t size, int64_t step);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor.unfold") flam_tensor *flam_unfold_dim(const flam_tensor *input,
+                                                             int64_t dimension, int64_t size,
+                                                             int64_t step);
 
 /** A diagonal of two dimensions; it stands in a new last dimension.
  *
@@ -206,11 +231,14 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor.unfold") flam_tensor *flam_unfold_d
  * - `dim1`: rows; default 0.
  * - `dim2`: columns; default 1.
  * - returns: a view without `dim1` and `dim2`, and with the diagonal last.
- * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where they are equal.
+ * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where
+ *   they are equal.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diagonal(
-    const flam_tensor *input, int64_t offset FLAM_DEFAULT(0), int64_t dim1 FLAM_DEFAULT(0),
-    int64_t dim2 FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_diagonal(const flam_tensor *input,
+                                                          int64_t offset FLAM_DEFAULT(0),
+                                                          int64_t dim1 FLAM_DEFAULT(0),
+                                                          int64_t dim2 FLAM_DEFAULT(1));
 
 /** A view with dimensions moved; the others keep their order.
  *
@@ -218,12 +246,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_diagonal(
  * - `source`: the dimensions to move.
  * - `destination`: where they go, one for one.
  * - returns: a view.
- * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists differ in length
+ * - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists
+ *   differ in length
  *   or repeat a dimension.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.moveaxis Tensor.moveaxis") flam_tensor *
-flam_movedim(const flam_tensor *input, const int64_t *source, size_t n_source, const int64_t *destination,
-             size_t n_destination);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.moveaxis Tensor.moveaxis")
+    flam_tensor *flam_movedim(const flam_tensor *input, const int64_t *source, size_t n_source,
+                              const int64_t *destination, size_t n_destination);
 
 /** A view in the shape of another tensor.
  *
@@ -242,8 +271,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_view_as(const f
  * - returns: a view where possible, else a copy.
  * - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_reshape_as(const flam_tensor *input,
-                                                                            const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_reshape_as(const flam_tensor *input,
+                                                      const flam_tensor *other);
 
 /** A view that repeats dimensions of size 1 up to another tensor's shape.
  *
@@ -252,8 +282,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_reshape_as(cons
  * - returns: a view in `other`'s shape.
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_expand_as(const flam_tensor *input,
-                                                                           const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_expand_as(const flam_tensor *input,
+                                                     const flam_tensor *other);
 
 /** A view that repeats dimensions of size 1 up to a shape.
  *
@@ -262,8 +293,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_expand_as(const
  * - returns: a view of shape `size`.
  * - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_broadcast_to(
-    const flam_tensor *input, const int64_t *size, size_t n_size);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_broadcast_to(const flam_tensor *input,
+                                                              const int64_t *size, size_t n_size);
 
 /** All elements in one dimension.
  *
@@ -271,7 +303,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_broadcast
  * - returns: [n], a view where possible, else a copy.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_ravel(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") flam_tensor *flam_ravel(const flam_tensor *input);
 
 /** The tensor with at least one dimension.
  *
@@ -279,7 +312,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_ravel(con
  * - returns: `input`, or a view of shape [1].
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_1d(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch") flam_tensor *flam_atleast_1d(const flam_tensor *input);
 
 /** The tensor with at least two dimensions.
  *
@@ -287,7 +321,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_1d(const
  * - returns: `input`, or a view of shape [1, 1] or [1, n].
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_2d(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch") flam_tensor *flam_atleast_2d(const flam_tensor *input);
 
 /** The tensor with at least three dimensions.
  *
@@ -295,14 +330,16 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_2d(const
  * - returns: `input`, or a view of shape [1, 1, 1], [1, n, 1] or [n, m, 1].
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_atleast_3d(const flam_tensor *input);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch") flam_tensor *flam_atleast_3d(const flam_tensor *input);
 
 /** Drops dimensions of size 1 in place.
  *
  * - `input`: the tensor to change.
  * - `dim`: which dimensions to drop where their size is 1; default: all.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
+ *   requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_squeeze_(
     flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim);
@@ -312,9 +349,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_squeeze_(
  * - `input`: the tensor to change.
  * - `dim`: where the new dimension stands; negative from the end of the result.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
+ *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("Tensor") flam_tensor *flam_unsqueeze_(flam_tensor *input, int64_t dim);
 
 /** Exchanges two dimensions in place.
  *
@@ -322,16 +361,18 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_unsqueeze_(flam
  * - `dim0`: the first dimension.
  * - `dim1`: the second dimension.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that
+ *   requires grad.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_") flam_tensor *
-flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor Tensor.swapaxes_ Tensor.swapdims_")
+    flam_tensor *flam_transpose_(flam_tensor *input, int64_t dim0, int64_t dim1);
 
 /** Transposes a matrix in place.
  *
  * - `input`: at most 2-d.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+ * - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that
+ *   requires grad.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_t_(flam_tensor *input);
 

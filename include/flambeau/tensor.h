@@ -1,8 +1,10 @@
 /* Tensors as handles: ownership, geometry, memory, what autograd knows of them, and text.
  * namespace: capi
  *
- * A handle is one count of a shared tensor. Getters never fail and never wait, unless they return a status;
- * a NULL handle reads as zero. Pointers that a getter returns live as long as the tensor keeps its shape.
+ * A handle is one count of a shared tensor. Getters never fail and never wait, unless they return
+ * a status;
+ * a NULL handle reads as zero. Pointers that a getter returns live as long as the tensor keeps its
+ * shape.
  */
 #ifndef FLAMBEAU_TENSOR_H
 #define FLAMBEAU_TENSOR_H
@@ -23,11 +25,12 @@ typedef struct flam_format_options {
   int64_t threshold;  /* more elements than this are summarised; default 1000 */
   int64_t edgeitems;  /* how many a summary shows at each end of a dimension; default 3 */
   int64_t linewidth;  /* characters per line; default 80 */
-  int32_t sci_mode;   /* scientific notation: 0 never, 1 always, -1 where numbers need it; default -1 */
-  int32_t indent;     /* spaces that the caller writes before the first line; default 0 */
+  int32_t
+      sci_mode;   /* scientific notation: 0 never, 1 always, -1 where numbers need it; default -1 */
+  int32_t indent; /* spaces that the caller writes before the first line; default 0 */
 } flam_format_options;
 
-/* ---- ownership ---------------------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------ */
 
 /** Adds a count to a tensor.
  *
@@ -57,8 +60,9 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_tensor_list_size(const flam_tensor_list *l
  * - returns: the tensor, or `NULL` without an error where the entry is missing.
  * - errors: `FLAM_ERROR_INDEX` where `index` is not below the list's size.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_tensor_list_get(const flam_tensor_list *list,
-                                                                          size_t index);
+FLAM_API FLAM_SINCE(0,
+                    1) FLAM_NULLABLE flam_tensor *flam_tensor_list_get(const flam_tensor_list *list,
+                                                                       size_t index);
 
 /** Gives back a list and its counts of the tensors in it. Never fails.
  *
@@ -66,7 +70,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_tensor_list_get(const 
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_tensor_list_release(FLAM_NULLABLE flam_tensor_list *list);
 
-/* ---- geometry ----------------------------------------------------------------------------------------- */
+/* ---- geometry ------------------------------------------------------------------------------- */
 
 /** Element type.
  *
@@ -102,16 +106,16 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_size(const flam_tensor *tensor, in
  * - `tensor`: any tensor.
  * - returns: `flam_tensor_dim` sizes.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) const int64_t *flam_tensor_sizes(
-    const flam_tensor *tensor);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_BORROWED(tensor) const int64_t *flam_tensor_sizes(const flam_tensor *tensor);
 
 /** Distances between neighbours along each dimension, in elements.
  *
  * - `tensor`: any tensor.
  * - returns: `flam_tensor_dim` strides.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) const int64_t *flam_tensor_strides(
-    const flam_tensor *tensor);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_BORROWED(tensor) const int64_t *flam_tensor_strides(const flam_tensor *tensor);
 
 /** Position of the first element in the storage, in elements.
  *
@@ -148,21 +152,23 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_nbytes(const flam_tensor *tensor);
  */
 FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_contiguous(const flam_tensor *tensor);
 
-/** Whether this is a bare number (`flam_scalar_f64` and friends), which promotes by its category only.
+/** Whether this is a bare number (`flam_scalar_f64` and friends), which promotes by its category
+ * only.
  *
  * - `tensor`: any tensor.
  * - returns: true or false.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_wrapped_number(const flam_tensor *tensor);
 
-/* ---- memory ------------------------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 /** Address of the first element, on the tensor's device. Nothing is waited for.
  *
  * - `tensor`: any tensor.
  * - returns: the address; `NULL` where there are no bytes.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) void *flam_tensor_data_ptr(const flam_tensor *tensor);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_BORROWED(tensor) void *flam_tensor_data_ptr(const flam_tensor *tensor);
 
 /** Address of the first element, for the host to read or write. Waits for copies into or out of it.
  *
@@ -171,8 +177,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) void *flam_tensor_data_ptr(const
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH` where the tensor is not on the cpu.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_tensor_host_data(const flam_tensor *tensor,
-                                                                        void **out_data);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_tensor_host_data(const flam_tensor *tensor, void **out_data);
 
 /** Counts a write that happened outside the library, so that backward notices overwritten values.
  *
@@ -201,7 +207,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_pinned(const flam_tensor *ten
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH` where the tensor is not on the cpu;
  *   `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_tensor_pin_memory(const flam_tensor *tensor);
+FLAM_API FLAM_SINCE(0,
+                    1) FLAM_BLOCKS flam_tensor *flam_tensor_pin_memory(const flam_tensor *tensor);
 
 /** Whether two tensors lie in one storage.
  *
@@ -209,15 +216,16 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_tensor_pin_memory(const 
  * - `other`: any tensor.
  * - returns: true or false.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_shares_storage(const flam_tensor *tensor,
-                                                               const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1) flam_bool
+    flam_tensor_shares_storage(const flam_tensor *tensor, const flam_tensor *other);
 
 /** Address of the storage's first byte, on its device.
  *
  * - `tensor`: any tensor.
  * - returns: the address; `NULL` where there are no bytes.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) void *flam_tensor_storage_data(const flam_tensor *tensor);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_BORROWED(tensor) void *flam_tensor_storage_data(const flam_tensor *tensor);
 
 /** Bytes of the whole storage.
  *
@@ -226,15 +234,16 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) void *flam_tensor_storage_data(c
  */
 FLAM_API FLAM_SINCE(0, 1) int64_t flam_tensor_storage_nbytes(const flam_tensor *tensor);
 
-/** Says that another stream uses the memory too: it is not reused before that stream's work is done.
+/** Says that another stream uses the memory too: it is not reused before that stream's work is
+ * done.
  *
  * - `tensor`: a tensor on a device.
  * - `stream`: the other stream.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DEVICE_MISMATCH` where they are on different devices.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_record_stream(flam_tensor *tensor,
-                                                                const flam_stream *stream);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_tensor_record_stream(flam_tensor *tensor, const flam_stream *stream);
 
 /** A tensor with a copy of host memory.
  *
@@ -244,7 +253,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_record_stream(flam_tensor *ten
  * - `device`: of the result; default: the default device.
  * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a contiguous tensor; `data` may go away at once.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` for an unknown dtype or one that
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` for an unknown dtype or one
+ *   that
  *   cannot require grad; out of memory.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_tensor_from_data(
@@ -258,11 +268,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_tensor_from_data(
  * - `stride`: strides in elements; default: C order.
  * - `dtype`: what `data` holds.
  * - `device`: where `data` is; default: the cpu.
- * - `drop`: called exactly once with `user`, on any thread, when nothing uses the memory any more or when
+ * - `drop`: called exactly once with `user`, on any thread, when nothing uses the memory any more
+ *   or when
  *   this call fails; may be `NULL`.
  * - `user`: handed to `drop`.
  * - returns: a tensor whose writes the caller sees.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size or stride; `FLAM_ERROR_DTYPE` for an unknown dtype.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size or stride; `FLAM_ERROR_DTYPE` for an unknown
+ *   dtype.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tensor_from_blob(
     FLAM_NULLABLE void *data, const int64_t *size, size_t n_size,
@@ -278,9 +290,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_tensor_from_blob(
  * - returns: `FLAM_OK`, with `buffer` filled.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `nbytes` differs; device errors.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_tensor_to_host(const flam_tensor *tensor,
-                                                                      FLAM_NULLABLE void *buffer,
-                                                                      size_t nbytes);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_tensor_to_host(const flam_tensor *tensor, FLAM_NULLABLE void *buffer, size_t nbytes);
 
 /** The only element, as a floating-point number.
  *
@@ -289,21 +300,23 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_tensor_to_host(const flam
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_tensor_item_f64(const flam_tensor *tensor,
-                                                                       double *out_value);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_tensor_item_f64(const flam_tensor *tensor, double *out_value);
 
 /** The only element, as an integer; a fraction is cut off.
  *
  * - `tensor`: one element, any dtype and device.
  * - `out_value`: the number.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element; `FLAM_ERROR_INVALID_ARGUMENT` where
+ * - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` where
  *   it is NaN, infinite or beyond 64 bits.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_tensor_item_i64(const flam_tensor *tensor,
-                                                                       int64_t *out_value);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_tensor_item_i64(const flam_tensor *tensor, int64_t *out_value);
 
-/** Makes a tensor stand for the memory, shape, dtype and device of another; its gradient and hooks stay.
+/** Makes a tensor stand for the memory, shape, dtype and device of another; its gradient and hooks
+ * stay.
  *
  * - `tensor`: the tensor to change; a leaf.
  * - `src`: what it then shares memory with.
@@ -311,9 +324,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_tensor_item_i64(const fla
  * - errors: `FLAM_ERROR_DTYPE` where `tensor` requires grad and `src` is not floating point;
  *   `FLAM_ERROR_AUTOGRAD` where `tensor` is not a leaf.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_set_data(flam_tensor *tensor, const flam_tensor *src);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_tensor_set_data(flam_tensor *tensor, const flam_tensor *src);
 
-/* ---- what autograd knows ------------------------------------------------------------------------------ */
+/* ---- what autograd knows -------------------------------------------------------------------- */
 
 /** Whether operations on it are recorded.
  *
@@ -327,11 +341,12 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_requires_grad(const flam_tensor 
  * - `tensor`: a leaf of floating-point dtype.
  * - `requires_grad`: true or false.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point; `FLAM_ERROR_AUTOGRAD` for false on
+ * - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point; `FLAM_ERROR_AUTOGRAD` for
+ *   false on
  *   what was computed by a recorded operation (use `flam_detach`).
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_set_requires_grad(flam_tensor *tensor,
-                                                                    flam_bool requires_grad);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_tensor_set_requires_grad(flam_tensor *tensor, flam_bool requires_grad);
 
 /** Whether it was not computed by a recorded operation.
  *
@@ -355,8 +370,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_NULLABLE flam_tensor *flam_tensor_grad(const flam
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH` where they differ.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_tensor_set_grad(flam_tensor *tensor,
-                                                           FLAM_NULLABLE const flam_tensor *grad);
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_tensor_set_grad(flam_tensor *tensor, FLAM_NULLABLE const flam_tensor *grad);
 
 /** Whether it is a view that autograd follows.
  *
@@ -385,10 +400,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_bool flam_tensor_is_inference(const flam_tensor *
  * - `tensor`: any tensor.
  * - returns: the name, or `NULL` for a leaf.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) const char *flam_tensor_grad_fn_name(
-    const flam_tensor *tensor);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) const
+    char *flam_tensor_grad_fn_name(const flam_tensor *tensor);
 
-/* ---- text --------------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 /** Sets every option to its default.
  *
@@ -396,19 +411,22 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(tensor) const char *flam_tensor_grad_fn_
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_format_options_init(flam_format_options *options);
 
-/** A tensor as text, written as PyTorch prints one. Only the elements shown are fetched from a device.
+/** A tensor as text, written as PyTorch prints one. Only the elements shown are fetched from a
+ * device.
  *
  * - `tensor`: any tensor.
  * - `options`: how to write; default: the defaults of `flam_format_options_init`.
- * - `out_text`: UTF-8 such as `tensor([1., 2.], requires_grad=True)`; valid until this thread formats again.
+ * - `out_text`: UTF-8 such as `tensor([1., 2.], requires_grad=True)`; valid until this thread
+ *   formats again.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative option; device errors.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_tensor_format(
-    const flam_tensor *tensor, FLAM_NULLABLE const flam_format_options *options FLAM_DEFAULT(NULL),
-    const char **out_text);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status
+    flam_tensor_format(const flam_tensor *tensor,
+                       FLAM_NULLABLE const flam_format_options *options FLAM_DEFAULT(NULL),
+                       const char **out_text);
 
-/* ---- defaults of creation ----------------------------------------------------------------------------- */
+/* ---- defaults of creation ------------------------------------------------------------------- */
 
 /** Sets the dtype that creation functions and floating-point numbers take where none is named.
  *

@@ -10,7 +10,8 @@
 
 namespace flambeau {
 
-// A hook of the program. Removing it drops the program's data at once, or after the call that is running.
+// A hook of the program. Removing it drops the program's data at once, or after the call that is
+// running.
 class CallbackHook final : public Hook {
  public:
   explicit CallbackHook(const flam_hook_callback* given)
@@ -69,7 +70,8 @@ Ref<flam_tensor_list> grad(TensorsView outputs, TensorsView inputs, TensorsView 
   return make_list({found.begin(), found.end()});
 }
 
-// ---- modes -----------------------------------------------------------------------------------------------
+// ---- modes
+// -----------------------------------------------------------------------------------------------
 
 flam_scope grad_mode_push(bool enabled) {
   const flam_scope scope = push_scope([before = modes.grad] { modes.grad = before; });
@@ -92,7 +94,8 @@ bool grad_enabled() { return modes.grad; }
 void set_grad_enabled(bool enabled) { modes.grad = enabled; }
 bool inference_enabled() { return modes.inference; }
 
-// ---- tensors in the graph --------------------------------------------------------------------------------
+// ---- tensors in the graph
+// --------------------------------------------------------------------------------
 
 void tensor_retain_grad(const Tensor& t) {
   check(requires_grad(t), Code::autograd,
@@ -152,7 +155,8 @@ void hook_release(flam_hook* hook) {
   if (hook) hook->release();
 }
 
-// ---- nodes -----------------------------------------------------------------------------------------------
+// ---- nodes
+// -----------------------------------------------------------------------------------------------
 
 Ref<flam_node> tensor_grad_fn(const Tensor& t) {
   const Ref<Node>& node = grad_fn(t);
@@ -183,7 +187,8 @@ void node_release(flam_node* n) {
   if (n) n->release();
 }
 
-// ---- saved values ----------------------------------------------------------------------------------------
+// ---- saved values
+// ----------------------------------------------------------------------------------------
 
 Ref<flam_saved> saved_make(const Tensor& t, int64_t output_nr) {
   return make_ref<flam_saved>(output_nr >= 0 ? Saved::output(t, uint32_t(output_nr))

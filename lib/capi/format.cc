@@ -1,5 +1,7 @@
-// Tensors as text, as PyTorch prints them: one width and one notation for all shown numbers, rows broken at the
-// line width, large tensors summarised at the edges of every dimension. Only what is shown leaves a device.
+// Tensors as text, as PyTorch prints them: one width and one notation for all shown numbers, rows
+// broken at the
+// line width, large tensors summarised at the edges of every dimension. Only what is shown leaves
+// a device.
 #include <cmath>
 #include <cstddef>
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Functions whose gradient the program computes: a node that calls back, and how results that the program
+// Functions whose gradient the program computes: a node that calls back, and how results that the
+// program
 // already holds become its outputs.
 #include <string>
 
@@ -93,7 +94,8 @@ Ref<flam_tensor_list> function_record(const flam_function* function, TensorsView
   std::vector<Tensor> results;
   for (const Tensor& y : outputs) {
     const bool written = contains(dirty, y);
-    // A tensor with a history of its own, or the program's operand, keeps it: the result is another handle.
+    // A tensor with a history of its own, or the program's operand, keeps it: the result is
+    // another handle.
     const bool fresh = !contains(inputs, y) && !requires_grad(y) && !y.base();
     const Tensor result = written || fresh ? y : alias(y);
     results.push_back(result);

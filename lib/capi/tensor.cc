@@ -52,7 +52,8 @@ void tensor_list_release(flam_tensor_list* list) {
   if (list) list->release();
 }
 
-// ---- geometry --------------------------------------------------------------------------------------------
+// ---- geometry
+// --------------------------------------------------------------------------------------------
 
 Dtype tensor_dtype(const Tensor& t) { return t.dtype(); }
 Device tensor_device(const Tensor& t) { return t.device(); }
@@ -72,7 +73,8 @@ int64_t tensor_nbytes(const Tensor& t) { return int64_t(t.nbytes()); }
 bool tensor_is_contiguous(const Tensor& t) { return t.is_contiguous(); }
 bool tensor_is_wrapped_number(const Tensor& t) { return t.is_wrapped_number(); }
 
-// ---- memory ----------------------------------------------------------------------------------------------
+// ---- memory
+// ----------------------------------------------------------------------------------------------
 
 void* tensor_data_ptr(const Tensor& t) { return t.storage()->data() ? t.data() : nullptr; }
 
@@ -193,7 +195,8 @@ void tensor_set_data(const Tensor& t, const Tensor& src) {
   to.set_geometry(src.offset(), src.sizes(), src.strides());
 }
 
-// ---- autograd --------------------------------------------------------------------------------------------
+// ---- autograd
+// --------------------------------------------------------------------------------------------
 
 bool tensor_requires_grad(const Tensor& t) { return requires_grad(t); }
 
@@ -246,7 +249,8 @@ const char* tensor_grad_fn_name(const Tensor& t) {
   return node ? node->name() : nullptr;
 }
 
-// ---- defaults --------------------------------------------------------------------------------------------
+// ---- defaults
+// --------------------------------------------------------------------------------------------
 
 void set_default_dtype(Dtype dtype) {
   check(is_floating(dtype), Code::dtype,

@@ -1,4 +1,5 @@
-// Elements in another order or several times: each result is one strided copy of an alias of its operand.
+// Elements in another order or several times: each result is one strided copy of an alias of its
+// operand.
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"

@@ -1,4 +1,5 @@
-// Picking and placing elements along one dimension: gather is the gradient of scatter_add and the reverse.
+// Picking and placing elements along one dimension: gather is the gradient of scatter_add and the
+// reverse.
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/indices.h"

@@ -1,4 +1,5 @@
-// Reading and writing where lists of indices point: the recorded core under every form of advanced indexing.
+// Reading and writing where lists of indices point: the recorded core under every form of advanced
+// indexing.
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/indices.h"

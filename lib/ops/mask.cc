@@ -1,4 +1,5 @@
-// Where something is true: positions, and elements read or written there. The length of a result depends on values,
+// Where something is true: positions, and elements read or written there. The length of a result
+// depends on values,
 // so these wait for the device.
 #include "base/error.h"
 #include "ops/call.h"

@@ -1,4 +1,5 @@
-// Taking a tensor apart: all parts are views recorded by one node, so that their gradients are joined once.
+// Taking a tensor apart: all parts are views recorded by one node, so that their gradients are
+// joined once.
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"

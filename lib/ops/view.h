@@ -1,4 +1,5 @@
-// What files that make views share: recording an alias, and the gradients of views by how much of the base
+// What files that make views share: recording an alias, and the gradients of views by how much of
+// the base
 // they show.
 #pragma once
 #include "ops/call.h"
@@ -38,7 +39,8 @@ struct PartBackward {
   }
 };
 
-// The general inverse: lays the gradient out over the base's memory, adding where the view reads twice.
+// The general inverse: lays the gradient out over the base's memory, adding where the view reads
+// twice.
 struct AsStridedBackward {
   Dims sizes, strides, view_sizes, view_strides;
   int64_t offset;

@@ -743,7 +743,8 @@ def grad_mode_push(enabled):
 
 
 def inference_mode_push(enabled):
-    """Opens a scope of inference mode: nothing is recorded, and tensors made in it stay outside autograd.
+    """Opens a scope of inference mode: nothing is recorded, and tensors made in it stay outside
+    autograd.
 
     - `enabled`: whether inference mode is on.
     - returns: the token for `flam_scope_pop`.
@@ -3496,7 +3497,8 @@ def manual_seed(seed):
 
 
 def index(input, kinds, bounds, tensors=None):
-    """Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used, else a copy.
+    """Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used,
+    else a copy.
 
     - `input`: any tensor.
     - `kinds`: what each item is.
@@ -3747,7 +3749,8 @@ def gather_out(input, dim, index, out):
 
 
 def scatter(input, dim, index, src):
-    """Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+    """Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
+    `input`.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3765,7 +3768,8 @@ def scatter(input, dim, index, src):
 def scatter_(input, dim, index, src):
     """In-place form of `flam_scatter`: elements written along a dimension:
 
-    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
+    `input`.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3783,7 +3787,8 @@ def scatter_(input, dim, index, src):
 def scatter_out(input, dim, index, src, out):
     """`flam_scatter` into an existing tensor.
 
-    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
+    `input`.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3800,7 +3805,8 @@ def scatter_out(input, dim, index, src, out):
 
 
 def scatter_add(input, dim, index, src):
-    """Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+    """Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
+    add up.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3818,7 +3824,8 @@ def scatter_add(input, dim, index, src):
 def scatter_add_(input, dim, index, src):
     """In-place form of `flam_scatter_add`: elements added along a dimension:
 
-    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
+    add up.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3836,7 +3843,8 @@ def scatter_add_(input, dim, index, src):
 def scatter_add_out(input, dim, index, src, out):
     """`flam_scatter_add` into an existing tensor.
 
-    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
+    add up.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -9487,6 +9495,9 @@ def tensor_is_contiguous(tensor):
 def tensor_is_wrapped_number(tensor):
     """Whether this is a bare number (`flam_scalar_f64` and friends), which promotes by its category only.
 
+    Whether this is a bare number (`flam_scalar_f64` and friends), which promotes by its category
+    only.
+
     - `tensor`: any tensor.
     - returns: true or false.
     """
@@ -9585,7 +9596,8 @@ def tensor_storage_nbytes(tensor):
 
 
 def tensor_record_stream(tensor, stream):
-    """Says that another stream uses the memory too: it is not reused before that stream's work is done.
+    """Says that another stream uses the memory too: it is not reused before that stream's work is
+    done.
 
     - `tensor`: a tensor on a device.
     - `stream`: the other stream.
@@ -9685,6 +9697,9 @@ def tensor_item_i64(tensor):
 
 def tensor_set_data(tensor, src):
     """Makes a tensor stand for the memory, shape, dtype and device of another; its gradient and hooks stay.
+
+    Makes a tensor stand for the memory, shape, dtype and device of another; its gradient and hooks
+    stay.
 
     - `tensor`: the tensor to change; a leaf.
     - `src`: what it then shares memory with.
@@ -9802,7 +9817,8 @@ def format_options_init(options):
 
 
 def tensor_format(tensor, options=None):
-    """A tensor as text, written as PyTorch prints one. Only the elements shown are fetched from a device.
+    """A tensor as text, written as PyTorch prints one. Only the elements shown are fetched from a
+    device.
 
     - `tensor`: any tensor.
     - `options`: how to write; default: the defaults of `flam_format_options_init`.

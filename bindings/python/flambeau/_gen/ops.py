@@ -3646,7 +3646,8 @@ _S_scatter = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index",
 
 
 def _scatter(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET, out=None):
-    """Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+    """Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
+    `input`.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3689,7 +3690,8 @@ _S_scatter_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index"
 def _scatter_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
     """In-place form of `flam_scatter`: elements written along a dimension:
 
-    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `input`.
+    Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
+    `input`.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3720,7 +3722,8 @@ _S_scatter_add = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("ind
 
 
 def _scatter_add(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET, out=None):
-    """Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+    """Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
+    add up.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
@@ -3763,7 +3766,8 @@ _S_scatter_add_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("in
 def _scatter_add_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
     """In-place form of `flam_scatter_add`: elements added along a dimension:
 
-    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+    Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
+    add up.
 
     - `input`: any tensor.
     - `dim`: the dimension that `index` counts.
