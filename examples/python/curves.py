@@ -8,7 +8,7 @@ import html
 import math
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 460, 300, 56, 84, 72, 44
-COLORS = "#c2410c", "#0369a1", "#4d7c0f", "#7e22ce"
+COLORS = "#0369a1", "#c2410c", "#4d7c0f", "#7e22ce"
 STYLE = """text { font: 12px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #57534e }
 .title { font-size: 16px; font-weight: 600; fill: #1c1917 } .heading { font-size: 13px; fill: #1c1917 }
 .grid { stroke: #e7e5e4 } .axis { stroke: #a8a29e } .curve { fill: none; stroke-width: 2; stroke-linejoin: round }
@@ -37,7 +37,7 @@ def spread(positions, gap=15):
     return placed
 
 
-def panel(heading, unit, series):
+def panel(heading, unit, series, colors):
     """One chart of the size WIDTH by HEIGHT, as SVG elements."""
     values = [v for curve in series.values() for v in curve]
     marks = ticks(min(values), max(values))
@@ -59,7 +59,8 @@ def panel(heading, unit, series):
         parts.append(text(x(mark), TOP + down + 18, str(mark), anchor="middle"))
     parts.append(text(LEFT + across / 2, TOP + down + 36, "epoch", anchor="middle"))
     ends = spread([y(curve[-1]) for curve in series.values()])
-    for (name, curve), color, end in zip(series.items(), COLORS, ends):
+    for (name, curve), end in zip(series.items(), ends):
+        color = colors[name]
         points = " ".join(f"{x(i + 1):.1f},{y(v):.1f}" for i, v in enumerate(curve))
         parts.append(f'<polyline points="{points}" class="curve" stroke="{color}"/>')
         parts.append(f'<circle cx="{x(len(curve)):.1f}" cy="{y(curve[-1]):.1f}" r="3" fill="{color}"/>')
@@ -70,10 +71,12 @@ def panel(heading, unit, series):
 def write(path, title, panels):
     """Writes the panels to an SVG file."""
     width = WIDTH * len(panels)
+    names = dict.fromkeys(name for _, _, series in panels for name in series)
+    colors = dict(zip(names, COLORS))  # a name has one colour in every panel
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}">',
              f"<title>{html.escape(title)}</title>", f"<style>{STYLE}</style>",
              f'<rect width="{width}" height="{HEIGHT}" fill="#ffffff"/>', text(LEFT, 30, title, "title")]
     for i, chart in enumerate(panels):
-        parts += [f'<g transform="translate({i * WIDTH} 0)">', *panel(*chart), "</g>"]
+        parts += [f'<g transform="translate({i * WIDTH} 0)">', *panel(*chart, colors), "</g>"]
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join([*parts, "</svg>"]) + "\n")

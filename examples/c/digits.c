@@ -1,0 +1,337 @@
+/* Trains a classifier of handwritten digits, scores it on held-out images, and saves its weights: the C form of
+ * examples/python/digits.py, with the same data, model, optimizer and report. It knows only flambeau's headers and
+ * opens the library when it starts.
+ *
+ * Errors: calls are chained and checked once, by `check`, at the end of each piece of work. Memory: frames release
+ * every handle made in them, so nothing here is released one by one.
+ */
+#define _POSIX_C_SOURCE 200809L
+#define FLAM_LOAD_IMPLEMENTATION
+#include <flambeau/load.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SMOOTHING 0.1 /* of labels while training: worth a percent of accuracy on so few images */
+
+typedef struct {
+  const char *device, *data, *weights, *save, *logits;
+  long conv, epochs, batch_size, seed, threads, workers;
+  double lr;
+} options;
+
+typedef struct {
+  flam_tensor *images; /* f32 [n, 1, 8, 8], from 0 to 1 */
+  flam_tensor *labels; /* i64 [n] */
+} digits;
+
+typedef struct {
+  flam_tensor *logits; /* f32 [n, 10] */
+  double loss, accuracy;
+} score;
+
+static void check(void) {
+  if (flam_error_code() == FLAM_OK) return;
+  fprintf(stderr, "%s\n", flam_error_message());
+  exit(1);
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the model and the data --------------------------------------------------------------------------- */
+
+/* 64 pixels, 256 hidden units, 10 classes. */
+static flam_module *mlp(flam_device device) {
+  flam_module *model = flam_nn_sequential();
+  flam_module_append(model, flam_nn_flatten(1, -1));
+  flam_module_append(model, flam_nn_linear(64, 256, 1, device, FLAM_F32));
+  flam_module_append(model, flam_nn_activation(FLAM_ACTIVATION_RELU));
+  flam_module_append(model, flam_nn_linear(256, 10, 1, device, FLAM_F32));
+  return model;
+}
+
+static void append_convolution(flam_module *model, int64_t in, int64_t out, flam_device device) {
+  const int64_t one = 1, two = 2, three = 3;
+  flam_module_append(model, flam_nn_conv2d(in, out, &three, 1, &one, 1, &one, 1, &one, 1, 1, 1, device, FLAM_F32));
+  flam_module_append(model, flam_nn_activation(FLAM_ACTIVATION_RELU));
+  flam_module_append(model, flam_nn_max_pool2d(&two, 1, NULL, 0, NULL, 0));
+}
+
+/* Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32 channels. */
+static flam_module *conv(flam_device device) {
+  flam_module *model = flam_nn_sequential();
+  append_convolution(model, 1, 16, device);
+  append_convolution(model, 16, 32, device);
+  flam_module_append(model, flam_nn_flatten(1, -1));
+  flam_module_append(model, flam_nn_linear(128, 10, 1, device, FLAM_F32));
+  return model;
+}
+
+static digits read_digits(const flam_state *data, const char *images, const char *labels) {
+  digits d;
+  d.images = flam_div(flam_to(flam_state_get(data, images), 0, FLAM_F32, 0, 0), flam_scalar_f64(16),
+                      FLAM_ROUNDING_UNSPECIFIED);
+  d.labels = flam_to(flam_state_get(data, labels), 0, FLAM_I64, 0, 0);
+  return d;
+}
+
+static digits to_device(digits d, flam_device device) {
+  d.images = flam_to(d.images, device, FLAM_DTYPE_NONE, 1, 0);
+  d.labels = flam_to(d.labels, device, FLAM_DTYPE_NONE, 1, 0);
+  return d;
+}
+
+/* ---- scoring and training ----------------------------------------------------------------------------- */
+
+static flam_tensor *loss_of(const flam_tensor *logits, const flam_tensor *labels) {
+  return flam_cross_entropy(logits, labels, NULL, -100, FLAM_REDUCTION_MEAN, SMOOTHING);
+}
+
+static score evaluate(flam_module *model, digits held_out) {
+  const int64_t classes = 1;
+  const flam_scope no_grad = flam_grad_mode_push(0);
+  int64_t correct = 0;
+  score s = {NULL, 0, 0};
+  flam_module_train(model, 0);
+  s.logits = flam_module_call(model, held_out.images);
+  flam_tensor_item_f64(loss_of(s.logits, held_out.labels), &s.loss);
+  flam_tensor_item_i64(
+      flam_sum(flam_eq(flam_argmax(s.logits, &classes, 0), held_out.labels), NULL, 0, 0, FLAM_DTYPE_NONE),
+      &correct);
+  flam_scope_pop(no_grad);
+  s.accuracy = 100.0 * (double)correct / (double)flam_tensor_numel(held_out.labels);
+  check();
+  return s;
+}
+
+/* One line that is drawn in place, ten times a second; nothing where the output is no terminal. */
+static void draw(int64_t done, int64_t total, double begun, const flam_tensor *loss, flam_device device) {
+  static double drawn;
+  const int width = 32, full = (int)(width * done / total);
+  const double elapsed = now() - begun;
+  double value = 0;
+  int i;
+  if (!isatty(STDOUT_FILENO) || (now() - drawn < 0.1 && done < total)) return;
+  drawn = now();
+  flam_tensor_item_f64(loss, &value);
+  fputs("\r\033[2K\033[33m", stdout);
+  for (i = 0; i < width; ++i) printf("%s%s", i == full ? "\033[90m" : "", "\342\224\201");
+  printf("\033[0m  %3d %%  %.0f/s  loss %.4f  memory %.1f MiB  %.0f s left", (int)(100 * done / total),
+         (double)done / elapsed, value, (double)flam_memory_allocated(device) / 1048576,
+         (double)(total - done) * elapsed / (double)done);
+  fflush(stdout);
+}
+
+static void erase(void) {
+  if (isatty(STDOUT_FILENO)) fputs("\r\033[2K", stdout);
+}
+
+static flam_optimizer *adamw(const flam_module *model, double lr) {
+  enum { most = 16 };
+  flam_tensor *params[most];
+  const flam_state *named = flam_module_named_parameters(model, 1);
+  const size_t count = flam_state_size(named) < most ? flam_state_size(named) : most;
+  size_t i;
+  for (i = 0; i < count; ++i) params[i] = flam_state_tensor(named, i);
+  return flam_adamw_new((const flam_tensor *const *)params, count, lr, 0.9, 0.999, 1e-8, 1e-2, 0, 0);
+}
+
+static flam_loader *shuffled(digits learn, const options *o, flam_device device) {
+  const flam_tensor *tensors[2];
+  flam_loader_options how;
+  tensors[0] = learn.images;
+  tensors[1] = learn.labels;
+  flam_loader_options_init(&how);
+  how.batch_size = o->batch_size;
+  how.shuffle = 1;
+  how.num_workers = o->workers;
+  how.pin_memory = flam_device_type_of(device) != FLAM_CPU;
+  how.seed = (uint64_t)o->seed;
+  return flam_loader_new(flam_dataset_from_tensors(tensors, 2), &how);
+}
+
+/* One step on one batch, whose temporaries a frame releases; false at the end of the epoch. */
+static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimizer, flam_device device,
+                flam_tensor *total, int64_t *done, int64_t of, double begun) {
+  const flam_scope frame = flam_frame_push();
+  flam_tensor_list *items = NULL;
+  flam_tensor *loss;
+  void *no_item;
+  digits batch;
+  int64_t count;
+  if (flam_loader_next(loader, &items, &no_item) != FLAM_OK || !items) {
+    check();
+    flam_frame_pop(frame);
+    return 0;
+  }
+  batch.images = flam_tensor_list_get(items, 0);
+  batch.labels = flam_tensor_list_get(items, 1);
+  batch = to_device(batch, device);
+  count = flam_tensor_size(batch.labels, 0);
+  loss = loss_of(flam_module_call(model, batch.images), batch.labels);
+  flam_optimizer_zero_grad(optimizer, 1);
+  flam_backward((const flam_tensor *const *)&loss, 1, NULL, 0, 0, 0, NULL, 0);
+  flam_optimizer_step(optimizer);
+  /* stays on the device: a step never waits for it */
+  flam_add_(total, flam_mul(flam_detach(loss), flam_scalar_f64((double)count)), 1);
+  check();
+  *done += count;
+  draw(*done, of, begun, loss, device);
+  flam_frame_pop(frame);
+  return 1;
+}
+
+static void train(flam_module *model, digits learn, digits held_out, flam_device device, const options *o) {
+  const flam_scope frame = flam_frame_push();
+  const int64_t images = flam_tensor_size(learn.labels, 0), of = images * o->epochs;
+  flam_loader *loader = shuffled(learn, o, device);
+  flam_optimizer *optimizer = adamw(model, o->lr);
+  flam_scheduler *scheduler = flam_cosine_annealing_lr_new(optimizer, o->epochs, 0);
+  const double begun = now();
+  int64_t done = 0;
+  long epoch;
+  check();
+  for (epoch = 1; epoch <= o->epochs; ++epoch) {
+    const flam_scope inner = flam_frame_push();
+    flam_tensor *total = flam_zeros(NULL, 0, FLAM_F32, device, 0);
+    double sum = 0;
+    score s;
+    flam_module_train(model, 1);
+    while (step(loader, model, optimizer, device, total, &done, of, begun)) {
+    }
+    flam_scheduler_step(scheduler);
+    flam_tensor_item_f64(total, &sum);
+    s = evaluate(model, held_out);
+    erase();
+    if (epoch == 1 || epoch % (o->epochs < 10 ? 1 : o->epochs / 10) == 0) {
+      printf("epoch %3ld/%ld   loss %.4f   held out %.4f   accuracy %5.1f %%\n", epoch, o->epochs,
+             sum / (double)images, s.loss, s.accuracy);
+      fflush(stdout);
+    }
+    flam_frame_pop(inner);
+  }
+  printf("\ntrained  %ld images, %.0f per second, in %.1f s\n", (long)done, (double)done / (now() - begun),
+         now() - begun);
+  flam_frame_pop(frame);
+}
+
+/* ---- the program -------------------------------------------------------------------------------------- */
+
+static void usage(const char *problem) {
+  fprintf(stderr, "digits: %s\n"
+                  "usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
+                  "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
+                  "              [--logits FILE]\n", problem);
+  exit(2);
+}
+
+static options arguments(int argc, char **argv) {
+  options o = {"auto", "examples/data/digits.safetensors", NULL, NULL, NULL, 0, 30, 32, 0, 0, 2, 3e-3};
+  const char *names[] = {"--device", "--data", "--weights", "--save", "--logits", "--epochs", "--batch-size",
+                         "--seed", "--threads", "--workers", "--lr"};
+  const char **texts[5];
+  long *numbers[5];
+  int i, k;
+  texts[0] = &o.device, texts[1] = &o.data, texts[2] = &o.weights, texts[3] = &o.save, texts[4] = &o.logits;
+  numbers[0] = &o.epochs, numbers[1] = &o.batch_size, numbers[2] = &o.seed;
+  numbers[3] = &o.threads, numbers[4] = &o.workers;
+  for (i = 1; i < argc; ++i) {
+    char *end = NULL;
+    if (strcmp(argv[i], "--conv") == 0) {
+      o.conv = 1;
+      continue;
+    }
+    for (k = 0; k < 11 && strcmp(argv[i], names[k]) != 0; ++k) {
+    }
+    if (k == 11) usage(argv[i]);
+    if (++i == argc) usage("the last option needs a value");
+    if (k < 5) *texts[k] = argv[i];
+    else if (k < 10) *numbers[k - 5] = strtol(argv[i], &end, 10);
+    else o.lr = strtod(argv[i], &end);
+    if (end && (*end || end == argv[i])) usage(argv[i]);
+  }
+  if (!o.save) o.save = o.conv ? "build/digits-conv.safetensors" : "build/digits-mlp.safetensors";
+  return o;
+}
+
+/* The device asked for, or a GPU if there is one. */
+static flam_device choose_device(const char *name) {
+  const int gpu = flam_device_is_available(FLAM_CUDA);
+  flam_device device = 0;
+  if (strcmp(name, "auto") != 0) {
+    flam_device_parse(name, &device);
+    printf("device   %s\n", name);
+  } else if (gpu) {
+    device = flam_device_make(FLAM_CUDA, 0);
+    printf("device   %s (%s)\n", flam_device_name(device), flam_device_model(device));
+  } else {
+    device = flam_device_make(FLAM_CPU, 0);
+    printf("device   cpu (%d threads; no GPU: %s)\n", (int)flam_get_num_threads(), flam_cuda_unavailable_reason());
+  }
+  check();
+  return device;
+}
+
+static void write_logits(const flam_tensor *logits, const char *path) {
+  const size_t bytes = (size_t)flam_tensor_nbytes(logits);
+  void *buffer = malloc(bytes);
+  FILE *file = fopen(path, "wb");
+  flam_tensor_to_host(logits, buffer, bytes);
+  check();
+  if (!file || !buffer || fwrite(buffer, 1, bytes, file) != bytes || fclose(file) != 0) {
+    perror(path);
+    exit(1);
+  }
+  free(buffer);
+}
+
+static void run(const options *o) {
+  const flam_device device = choose_device(o->device);
+  const flam_state *data = flam_load(o->data, 0);
+  const digits learn = read_digits(data, "train.images", "train.labels");
+  const digits held_out = to_device(read_digits(data, "test.images", "test.labels"), device);
+  flam_module *model = o->conv ? conv(device) : mlp(device);
+  double begun;
+  score s;
+  check();
+  printf("model    %s, %ld parameters\n", o->conv ? "conv" : "mlp", (long)flam_module_numel(model));
+  printf("data     %ld images to learn from, %ld held out\n\n", (long)flam_tensor_numel(learn.labels),
+         (long)flam_tensor_numel(held_out.labels));
+  if (o->weights) {
+    flam_module_load_state_dict(model, flam_load(o->weights, 0), 1);
+  } else {
+    train(model, learn, held_out, device, o);
+    if (flam_save(flam_module_state_dict(model), o->save) == FLAM_OK) printf("saved    %s\n", o->save);
+  }
+  check();
+  begun = now();
+  s = evaluate(model, held_out);
+  printf("scored   %ld held-out images in %.1f ms\n", (long)flam_tensor_size(s.logits, 0), 1e3 * (now() - begun));
+  if (o->logits) write_logits(s.logits, o->logits);
+  printf("\nheld-out accuracy %.2f %%   loss %.6f\n\n%s\n", s.accuracy, s.loss, flam_memory_summary(device, 1));
+}
+
+int main(int argc, char **argv) {
+  const options o = arguments(argc, argv);
+  const char *problem = flam_library_load(NULL);
+  flam_scope frame;
+  if (problem) {
+    fprintf(stderr, "%s\n", problem);
+    return 1;
+  }
+  frame = flam_frame_push();
+  if (o.threads) flam_set_num_threads((int32_t)o.threads);
+  flam_manual_seed((uint64_t)o.seed);
+  printf("flambeau %d.%d.%d   digits\n", (int)(flam_version() >> 16), (int)(flam_version() >> 8 & 255),
+         (int)(flam_version() & 255));
+  run(&o);
+  flam_frame_pop(frame);
+  return 0;
+}
