@@ -1,0 +1,101 @@
+/* Two simulated GPUs of 16 MiB as C sees them: tensors and modules that move, the text of a device mismatch, and
+ * running out of memory: what the error says, that nothing is lost, and that a retry succeeds. */
+#define _POSIX_C_SOURCE 200112L
+#include "check.h"
+
+static const int64_t MiB = 1048576;
+
+static flam_device sim(int index) { return flam_device_make(FLAM_SIM, index); }
+
+static flam_tensor *bytes_on(flam_device device, int64_t n) { return flam_empty(&n, 1, FLAM_U8, device, 0); }
+
+static void test_devices_are_there(void) {
+  flam_device named = 0;
+  int64_t free_bytes = 0, total = 0;
+  CHECK(flam_device_count(FLAM_SIM) == 2 && flam_device_is_available(FLAM_SIM));
+  CHECK(flam_device_parse("sim:1", &named) == FLAM_OK && named == sim(1));
+  CHECK(strcmp(flam_device_name(named), "sim:1") == 0 && flam_device_total_memory(named) == 16 * MiB);
+  CHECK(flam_device_memory_info(named, &free_bytes, &total) == FLAM_OK && total == 16 * MiB && free_bytes <= total);
+  CHECK(flam_device_parse("gpu", &named) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "cuda");
+  CHECK(bytes_on(sim(2), 1) == NULL);
+  CHECK(strstr(flam_error_message(), "sim:2") != NULL);
+  flam_error_clear();
+}
+
+static void test_tensors_and_modules_move(void) {
+  flam_tensor *x = vector(1, 2), *there = flam_to(x, sim(0), FLAM_DTYPE_NONE, 0, 0);
+  flam_tensor *over = flam_to(there, sim(1), FLAM_DTYPE_NONE, 1, 0), *sum = flam_add(over, over, 1);
+  flam_module *module = flam_module_new("Plain", NULL);
+  void *data = NULL;
+  CHECK(flam_tensor_device(there) == sim(0) && flam_tensor_device(sum) == sim(1));
+  CHECK(equals(sum, 2, 4));
+  CHECK(flam_tensor_host_data(over, &data) == FLAM_ERROR_DEVICE_MISMATCH);
+  flam_error_clear();
+  CHECK(flam_module_set_parameter(module, "w", x) == FLAM_OK && flam_module_to(module, sim(1), 0, 0) == FLAM_OK);
+  CHECK(flam_tensor_device(x) == sim(1) && equals(x, 1, 2)); /* moved in place */
+  CHECK(flam_memory_allocated(sim(1)) > 0);
+  flam_tensor_release(x);
+  flam_tensor_release(there);
+  flam_tensor_release(over);
+  flam_tensor_release(sum);
+  flam_module_release(module);
+  CHECK(flam_device_synchronize(sim(1)) == FLAM_OK && flam_memory_allocated(sim(1)) == 0);
+}
+
+static void test_a_mismatch_names_every_operand(void) {
+  const flam_scope frame = flam_frame_push();
+  const int64_t shape[2] = {2, 2};
+  flam_tensor *x = flam_ones(shape, 2, FLAM_F32, sim(0), 0), *w = flam_ones(shape, 2, FLAM_F32, 0, 0);
+  flam_tensor *b = flam_ones(shape, 1, FLAM_F32, 0, 0);
+  const char *text;
+  CHECK(flam_linear(x, w, b) == NULL && flam_error_code() == FLAM_ERROR_DEVICE_MISMATCH);
+  text = flam_error_message();
+  CHECK(strstr(text, "linear(") && strstr(text, "input: f32[2, 2] on sim:0"));
+  CHECK(strstr(text, "weight: f32[2, 2] on cpu") && strstr(text, "bias: f32[2] on cpu"));
+  CHECK(strstr(text, ".to(") || strstr(text, "flam_"));
+  flam_error_clear();
+  CHECK(flam_add(x, flam_to(w, sim(1), FLAM_DTYPE_NONE, 0, 0), 1) == NULL);
+  CHECK(strstr(flam_error_message(), "sim:1") && strstr(flam_error_message(), "sim:0"));
+  CHECK_ERROR(FLAM_ERROR_DEVICE_MISMATCH, "device mismatch");
+  CHECK(flam_add(x, flam_scalar_f64(1), 1) != NULL); /* a number has no device */
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
+static void test_running_out_of_memory(void) {
+  flam_tensor *first = bytes_on(sim(0), 10 * MiB), *second;
+  int64_t ooms = -1;
+  CHECK(first && bytes_on(sim(0), 10 * MiB) == NULL && flam_error_code() == FLAM_ERROR_OUT_OF_DEVICE_MEMORY);
+  CHECK(strstr(flam_error_message(), "out of memory on sim:0: tried to allocate 10.0 MiB") ||
+        strstr(flam_error_message(), "out of memory on sim:0: tried to allocate 10.00 MiB"));
+  CHECK(strstr(flam_error_message(), "held by"));
+  CHECK(flam_neg(bytes_on(sim(0), 10 * MiB)) == NULL); /* and it goes through a chain */
+  CHECK_ERROR(FLAM_ERROR_OUT_OF_DEVICE_MEMORY, "out of memory");
+  CHECK(flam_memory_stat(sim(0), "num_ooms", &ooms) == FLAM_OK && ooms == 1);
+  second = bytes_on(sim(1), 10 * MiB); /* the other device has room */
+  CHECK(second != NULL);
+  flam_tensor_release(first);
+  first = bytes_on(sim(0), 10 * MiB); /* a retry after a release */
+  CHECK(first && flam_memory_allocated(sim(0)) == 10 * MiB);
+  CHECK(bytes_on(sim(0), 100 * MiB) == NULL);
+  CHECK_ERROR(FLAM_ERROR_OUT_OF_DEVICE_MEMORY, "larger than the whole device");
+  flam_tensor_release(first);
+  flam_tensor_release(second);
+  CHECK(flam_memory_allocated(sim(0)) == 0 && flam_memory_reserved(sim(0)) > 0);
+  CHECK(flam_memory_empty_cache(sim(0)) == FLAM_OK && flam_memory_reserved(sim(0)) == 0);
+}
+
+int main(void) {
+  const char *given = getenv("FLAMBEAU_SIM");
+  char text[256];
+  sprintf(text, "%.200s,memory=16MiB", given ? given : "devices=2");
+  CHECK(setenv("FLAMBEAU_SIM", text, 1) == 0);
+  load();
+  flam_leak_tracking(1);
+  test_devices_are_there();
+  test_tensors_and_modules_move();
+  test_a_mismatch_names_every_operand();
+  test_running_out_of_memory();
+  CHECK(flam_leak_report()[0] == '\0');
+  return 0;
+}

@@ -1,0 +1,169 @@
+/* Gradients as C sees them: scopes of the recording mode closed in order, backward and grad, values overwritten
+ * before backward, and a function with a gradient written in C. */
+#include "check.h"
+
+#include <pthread.h>
+
+static flam_tensor *leaf(double a, double b) {
+  flam_tensor *x = vector(a, b);
+  CHECK(flam_tensor_set_requires_grad(x, 1) == FLAM_OK);
+  return x;
+}
+
+static flam_status backward(flam_tensor *y, flam_bool retain) {
+  return flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, retain, 0, NULL, 0);
+}
+
+static int gradient_is(flam_tensor *x, double a, double b) {
+  flam_tensor *grad = flam_tensor_grad(x);
+  const int same = grad && equals(grad, a, b);
+  flam_tensor_release(grad);
+  return same;
+}
+
+static void test_scopes_close_in_order(void) {
+  const flam_scope off = flam_grad_mode_push(0), on = flam_grad_mode_push(1);
+  CHECK(flam_grad_enabled() && off != on);
+  CHECK(flam_scope_pop(off) == FLAM_ERROR_SCOPE && flam_grad_enabled()); /* nothing changes */
+  flam_error_clear();
+  CHECK(flam_scope_pop(on) == FLAM_OK && !flam_grad_enabled());
+  CHECK(flam_scope_pop(on) == FLAM_ERROR_SCOPE);
+  flam_error_clear();
+  flam_set_grad_enabled(1);
+  CHECK(flam_grad_enabled());
+  CHECK(flam_scope_pop(off) == FLAM_OK && flam_grad_enabled());
+  CHECK(flam_scope_pop(0) == FLAM_ERROR_SCOPE);
+  flam_error_clear();
+}
+
+static void *pop_elsewhere(void *scope) {
+  static int refused;
+  refused = flam_grad_enabled() && flam_scope_pop(*(flam_scope *)scope) == FLAM_ERROR_SCOPE;
+  flam_error_clear();
+  return &refused;
+}
+
+static void test_scopes_belong_to_their_thread(void) {
+  flam_scope off = flam_grad_mode_push(0);
+  pthread_t thread;
+  void *refused;
+  CHECK(pthread_create(&thread, NULL, pop_elsewhere, &off) == 0 && pthread_join(thread, &refused) == 0);
+  CHECK(*(int *)refused && !flam_grad_enabled());
+  CHECK(flam_scope_pop(off) == FLAM_OK);
+}
+
+static void test_modes(void) {
+  flam_tensor *x = leaf(1, 2), *y;
+  flam_scope scope = flam_grad_mode_push(0);
+  y = flam_mul(x, x);
+  CHECK(!flam_tensor_requires_grad(y) && flam_scope_pop(scope) == FLAM_OK);
+  CHECK(backward(y, 0) == FLAM_ERROR_AUTOGRAD);
+  CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "does not require grad");
+  flam_tensor_release(y);
+  scope = flam_inference_mode_push(1);
+  y = flam_mul(x, x);
+  CHECK(flam_inference_enabled() && flam_tensor_is_inference(y) && flam_scope_pop(scope) == FLAM_OK);
+  CHECK(!flam_inference_enabled());
+  flam_tensor_release(y);
+  flam_tensor_release(x);
+}
+
+static void test_backward_and_grad(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_tensor *x = leaf(2, 3), *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL, 0, 0, FLAM_DTYPE_NONE);
+  flam_tensor_list *first, *second;
+  flam_tensor *slope;
+  CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 12, 27));
+  CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 24, 54)); /* gradients add up */
+  first = flam_grad((const flam_tensor *const *)&y, 1, (const flam_tensor *const *)&x, 1, NULL, 0, 0, 1, 0);
+  slope = flam_sum(flam_tensor_list_get(first, 0), NULL, 0, 0, FLAM_DTYPE_NONE);
+  second = flam_grad((const flam_tensor *const *)&slope, 1, (const flam_tensor *const *)&x, 1, NULL, 0, 0, 0, 0);
+  CHECK(equals(flam_tensor_list_get(second, 0), 12, 18)); /* 6 x */
+  CHECK(gradient_is(x, 24, 54));
+  CHECK(flam_tensor_list_get(second, 1) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INDEX, "1");
+  y = flam_sum(flam_mul(x, x), NULL, 0, 0, FLAM_DTYPE_NONE);
+  CHECK(backward(y, 0) == FLAM_OK && backward(y, 0) == FLAM_ERROR_AUTOGRAD);
+  CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "retain_graph");
+  CHECK(flam_tensor_set_grad(x, NULL) == FLAM_OK && flam_tensor_grad(x) == NULL);
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
+static void test_an_overwritten_value_is_named(void) {
+  const flam_scope frame = flam_frame_push();
+  flam_tensor *x = leaf(1, 2), *kept = flam_exp(x);
+  CHECK(flam_mul_(kept, flam_scalar_f64(2)) == kept || flam_error_code() == FLAM_OK);
+  CHECK(backward(flam_sum(kept, NULL, 0, 0, FLAM_DTYPE_NONE), 0) == FLAM_ERROR_AUTOGRAD);
+  CHECK(strstr(flam_error_message(), "mul_") != NULL);
+  CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "modified by an inplace operation");
+  CHECK(flam_mul_(x, flam_scalar_f64(2)) == NULL);
+  CHECK_ERROR(FLAM_ERROR_AUTOGRAD, "leaf");
+  CHECK(flam_frame_pop(frame) == FLAM_OK);
+}
+
+/* The gradient of y = x^2 as C computes it; `user` keeps x. */
+typedef struct {
+  flam_saved *x;
+  int released, dropped;
+} square;
+
+static flam_status square_backward(void *user, const flam_tensor *const *grads, size_t n_grads, flam_tensor **out_grads,
+                                   size_t n_out_grads) {
+  flam_tensor *x = flam_saved_get(((square *)user)->x), *two = flam_add(x, x, 1);
+  CHECK(n_grads == 1 && n_out_grads == 1 && flam_function_wanted(0));
+  out_grads[0] = flam_mul(grads[0], two);
+  flam_tensor_release(x);
+  flam_tensor_release(two);
+  return FLAM_OK;
+}
+
+static void square_release(void *user) { ++((square *)user)->released; }
+static void square_drop(void *user) {
+  square *s = (square *)user;
+  flam_saved_release(s->x);
+  ++s->dropped;
+}
+
+static void test_a_gradient_in_c(void) {
+  square state = {NULL, 0, 0};
+  flam_function function;
+  flam_tensor *x = leaf(3, -4), *raw, *y, *sum;
+  flam_tensor_list *results;
+  flam_scope off = flam_grad_mode_push(0);
+  raw = flam_mul(x, x);
+  CHECK(flam_scope_pop(off) == FLAM_OK);
+  state.x = flam_saved_make(x, -1);
+  memset(&function, 0, sizeof function);
+  function.struct_size = sizeof function;
+  function.user = &state;
+  function.name = "Square";
+  function.backward = square_backward;
+  function.release_saved = square_release;
+  function.drop = square_drop;
+  results = flam_function_record(&function, (const flam_tensor *const *)&x, 1, (const flam_tensor *const *)&raw, 1,
+                                 NULL, 0, NULL, 0);
+  y = flam_tensor_list_get(results, 0);
+  CHECK(equals(y, 9, 16) && strstr(flam_tensor_grad_fn_name(y), "Square"));
+  sum = flam_sum(y, NULL, 0, 0, FLAM_DTYPE_NONE);
+  CHECK(backward(sum, 0) == FLAM_OK && gradient_is(x, 6, -8));
+  CHECK(state.released == 1 && state.dropped == 0);
+  flam_tensor_release(sum);
+  flam_tensor_list_release(results);
+  flam_tensor_release(y);
+  flam_tensor_release(raw);
+  flam_tensor_release(x);
+  CHECK(state.dropped == 1);
+}
+
+int main(void) {
+  load();
+  flam_leak_tracking(1);
+  test_scopes_close_in_order();
+  test_scopes_belong_to_their_thread();
+  test_modes();
+  test_backward_and_grad();
+  test_an_overwritten_value_is_named();
+  test_a_gradient_in_c();
+  CHECK(flam_leak_report()[0] == '\0');
+  return 0;
+}

@@ -1,0 +1,220 @@
+/* The module tree as C sees it: names and paths, state dicts, modes, a forward function and hooks written in C, and
+ * `drop` called exactly once whatever happens. */
+#include "check.h"
+
+static int drops;
+static void count_drop(void *user) {
+  (void)user;
+  ++drops;
+}
+
+/* y = factor * x, with the factor as `user`. */
+static flam_status scale(void *user, const flam_tensor *const *inputs, size_t n_inputs, flam_tensor **out) {
+  flam_tensor *factor = flam_scalar_f64(*(double *)user);
+  CHECK(n_inputs == 1);
+  *out = flam_mul(inputs[0], factor);
+  flam_tensor_release(factor);
+  return FLAM_OK;
+}
+
+static flam_status refuse(void *user, const flam_tensor *const *inputs, size_t n_inputs, flam_tensor **out) {
+  (void)inputs, (void)n_inputs, (void)out;
+  flam_error_set("forward refused", user, NULL);
+  return FLAM_ERROR_CALLBACK;
+}
+
+static flam_status forget(void *user, const flam_tensor *const *inputs, size_t n_inputs, flam_tensor **out) {
+  (void)user, (void)inputs, (void)n_inputs, (void)out;
+  return FLAM_OK;
+}
+
+typedef flam_status (*forward_function)(void *, const flam_tensor *const *, size_t, flam_tensor **);
+
+static flam_module *module_of(forward_function forward, void *user) {
+  flam_module_vtable table;
+  memset(&table, 0, sizeof table);
+  table.struct_size = sizeof table;
+  table.user = user;
+  table.forward = forward;
+  table.drop = count_drop;
+  return flam_module_new("Scale", &table);
+}
+
+/* root { a: parameter, steps: buffer, scratch: passing buffer, inner { b: parameter } } */
+static flam_module *tree(void) {
+  flam_module *root = flam_module_new("Root", NULL), *inner = flam_module_new("Inner", NULL);
+  flam_tensor *a = vector(1, 2), *b = vector(3, 4), *steps = vector(5, 6), *scratch = vector(7, 8);
+  CHECK(flam_tensor_set_requires_grad(a, 1) == FLAM_OK && flam_tensor_set_requires_grad(b, 1) == FLAM_OK);
+  CHECK(flam_module_set_parameter(root, "a", a) == FLAM_OK);
+  CHECK(flam_module_set_parameter(inner, "b", b) == FLAM_OK);
+  CHECK(flam_module_set_buffer(root, "steps", steps, 1) == FLAM_OK);
+  CHECK(flam_module_set_buffer(root, "scratch", scratch, 0) == FLAM_OK);
+  CHECK(flam_module_set_child(root, "inner", inner) == FLAM_OK);
+  flam_module_release(inner);
+  flam_tensor_release(a);
+  flam_tensor_release(b);
+  flam_tensor_release(steps);
+  flam_tensor_release(scratch);
+  return root;
+}
+
+static void test_names_and_paths(void) {
+  flam_module *root = tree(), *inner = flam_module_child(root, "inner");
+  flam_tensor *b = flam_module_parameter(root, "inner.b"), *same = flam_module_parameter(inner, "b");
+  flam_state *named = flam_module_named_parameters(root, 1), *own = flam_module_named_parameters(root, 0);
+  CHECK(b && b == same && equals(b, 3, 4));
+  CHECK(strcmp(flam_module_type(inner), "Inner") == 0 && flam_module_child_count(root) == 1);
+  CHECK(strcmp(flam_module_child_name(root, 0), "inner") == 0 && flam_module_child_name(root, 1) == NULL);
+  CHECK(flam_state_size(named) == 2 && strcmp(flam_state_name(named, 0), "a") == 0);
+  CHECK(strcmp(flam_state_name(named, 1), "inner.b") == 0 && flam_state_size(own) == 1);
+  CHECK(flam_module_numel(root) == 4);
+  CHECK(flam_module_parameter(root, "inner.c") == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "c");
+  CHECK(flam_module_set_parameter(root, "inner", b) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "inner");
+  CHECK(flam_module_set_parameter(root, "with.dot", b) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "with.dot");
+  CHECK(flam_module_set_child(inner, "root", root) == FLAM_ERROR_INVALID_ARGUMENT); /* would be a cycle */
+  flam_error_clear();
+  CHECK(flam_module_remove(root, "a") == FLAM_OK && flam_module_remove(root, "a") == FLAM_OK);
+  CHECK(flam_module_numel(root) == 2);
+  flam_state_release(named);
+  flam_state_release(own);
+  flam_tensor_release(b);
+  flam_tensor_release(same);
+  flam_module_release(inner);
+  flam_module_release(root);
+}
+
+static void test_state_dicts(void) {
+  flam_module *from = tree(), *to = tree();
+  flam_state *state = flam_module_state_dict(from), *odd = flam_state_new();
+  flam_tensor *a = flam_module_parameter(to, "a"), *fresh = vector(-1, -2), *values = flam_state_get(state, "a");
+  CHECK(flam_state_size(state) == 3); /* the passing buffer is not saved */
+  CHECK(!flam_tensor_requires_grad(values) && flam_state_set(state, "a", fresh) == FLAM_OK);
+  CHECK(flam_module_load_state_dict(to, state, 1) == FLAM_OK && equals(a, -1, -2));
+  CHECK(flam_state_set(odd, "a", values) == FLAM_OK && flam_state_set(odd, "z", values) == FLAM_OK);
+  CHECK(flam_module_load_state_dict(to, odd, 1) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK(strstr(flam_error_message(), "inner.b") && strstr(flam_error_message(), "\"z\""));
+  flam_error_clear();
+  CHECK(equals(a, -1, -2)); /* nothing was written */
+  CHECK(flam_module_load_state_dict(to, odd, 0) == FLAM_OK && equals(a, 1, 2));
+  CHECK(flam_state_get(odd, "y") == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "\"y\"");
+  flam_tensor_release(a);
+  flam_tensor_release(fresh);
+  flam_tensor_release(values);
+  flam_state_release(state);
+  flam_state_release(odd);
+  flam_module_release(from);
+  flam_module_release(to);
+}
+
+static void test_modes_and_gradients(void) {
+  flam_module *root = tree(), *inner = flam_module_child(root, "inner");
+  flam_tensor *a = flam_module_parameter(root, "a"), *sum = flam_sum(a, NULL, 0, 0, FLAM_DTYPE_NONE), *grad;
+  CHECK(flam_module_is_training(root) && flam_module_is_training(inner));
+  CHECK(flam_module_train(root, 0) == FLAM_OK && !flam_module_is_training(inner));
+  CHECK(flam_backward((const flam_tensor *const *)&sum, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+  grad = flam_tensor_grad(a);
+  CHECK(equals(grad, 1, 1));
+  CHECK(flam_module_zero_grad(root, 1) == FLAM_OK && flam_tensor_grad(a) == NULL && flam_error_code() == FLAM_OK);
+  CHECK(flam_module_requires_grad(root, 0) == FLAM_OK && !flam_tensor_requires_grad(a));
+  CHECK(flam_module_to(root, 0, FLAM_F32, 0) == FLAM_OK && flam_tensor_dtype(a) == FLAM_F32);
+  CHECK(flam_tensor_data_ptr(a) != NULL); /* the handle from before the move is the parameter still */
+  flam_tensor_release(grad);
+  flam_tensor_release(sum);
+  flam_tensor_release(a);
+  flam_module_release(inner);
+  flam_module_release(root);
+}
+
+static void test_a_forward_in_c(void) {
+  double factor = 3;
+  flam_module *module = module_of(scale, &factor), *failing = module_of(refuse, &factor);
+  flam_module *silent = module_of(forget, &factor), *plain = flam_module_new("Plain", NULL);
+  flam_tensor *x = vector(1, 2), *y = flam_module_call(module, x);
+  drops = 0;
+  CHECK(equals(y, 3, 6));
+  CHECK(flam_module_call(failing, x) == NULL && flam_error_payload() == &factor);
+  CHECK_ERROR(FLAM_ERROR_CALLBACK, "forward refused");
+  CHECK(flam_module_call(silent, x) == NULL);
+  CHECK_ERROR(FLAM_ERROR_CALLBACK, "returned no tensor");
+  CHECK(flam_module_call(plain, x) == NULL);
+  CHECK(flam_error_code() != FLAM_OK && strstr(flam_error_message(), "Plain"));
+  flam_error_clear();
+  CHECK(flam_module_call(module, NULL) == NULL);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "input is NULL");
+  flam_module_retain(module);
+  flam_module_release(module);
+  CHECK(drops == 0);
+  flam_module_release(module);
+  flam_module_release(failing);
+  flam_module_release(silent);
+  flam_module_release(plain);
+  CHECK(drops == 3);
+  flam_tensor_release(x);
+  flam_tensor_release(y);
+}
+
+/* Before the forward: doubles the input. After: keeps the output. */
+static flam_status double_input(void *user, const flam_tensor *input, const flam_tensor *output, flam_tensor **out) {
+  ++*(int *)user;
+  if (!output) *out = flam_add(input, input, 1);
+  return FLAM_OK;
+}
+
+static void test_hooks(void) {
+  double factor = 3;
+  int runs = 0;
+  uint64_t before = 0, after = 0, none = 0;
+  flam_module *module = module_of(scale, &factor);
+  flam_module_hook hook;
+  flam_tensor *x = vector(1, 2), *y;
+  drops = 0;
+  hook.struct_size = sizeof hook;
+  hook.user = &runs;
+  hook.run = double_input;
+  hook.drop = count_drop;
+  CHECK(flam_module_add_hook(module, FLAM_HOOK_FORWARD_PRE, &hook, &before) == FLAM_OK);
+  CHECK(flam_module_add_hook(module, FLAM_HOOK_FORWARD, &hook, &after) == FLAM_OK && before != after);
+  y = flam_module_call(module, x);
+  CHECK(equals(y, 6, 12) && runs == 2 && drops == 0);
+  flam_tensor_release(y);
+  CHECK(flam_module_remove_hook(module, before) == FLAM_OK && drops == 1);
+  CHECK(flam_module_remove_hook(module, before) == FLAM_OK && drops == 1);
+  y = flam_module_call(module, x);
+  CHECK(equals(y, 3, 6) && runs == 3);
+  CHECK(flam_module_add_hook(module, 77, &hook, &none) == FLAM_ERROR_INVALID_ARGUMENT && drops == 2);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "77");
+  flam_module_release(module); /* the hook that is left goes with the module */
+  CHECK(drops == 4);
+  flam_tensor_release(x);
+  flam_tensor_release(y);
+}
+
+static void test_refused_vtables_are_dropped(void) {
+  flam_module_vtable table;
+  memset(&table, 0, sizeof table);
+  table.struct_size = 3; /* smaller than any version: not even drop can be read */
+  table.drop = count_drop;
+  drops = 0;
+  CHECK(flam_module_new("Odd", &table) == NULL && drops == 0);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "struct_size 3");
+  table.struct_size = sizeof table;
+  CHECK(flam_module_new(NULL, &table) == NULL && drops == 1);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "type is NULL");
+}
+
+int main(void) {
+  load();
+  flam_leak_tracking(1);
+  test_names_and_paths();
+  test_state_dicts();
+  test_modes_and_gradients();
+  test_a_forward_in_c();
+  test_hooks();
+  test_refused_vtables_are_dropped();
+  CHECK(flam_leak_report()[0] == '\0');
+  return 0;
+}

@@ -1,0 +1,89 @@
+/* Handles on many threads: one tensor read, retained and released by all, handles made here and released there,
+ * backward on every thread, and error records, frames and modes that stay each thread's own. */
+#include "check.h"
+
+#include <pthread.h>
+
+enum { threads = 8, rounds = 200 };
+
+typedef struct {
+  flam_tensor *shared, *handed;
+  int index;
+} job;
+
+static void run_all(void *(*work)(void *), job *jobs) {
+  pthread_t thread[threads];
+  int i;
+  for (i = 0; i < threads; ++i) CHECK(pthread_create(&thread[i], NULL, work, &jobs[i]) == 0);
+  for (i = 0; i < threads; ++i) CHECK(pthread_join(thread[i], NULL) == 0);
+}
+
+static void *read_and_count(void *argument) {
+  job *j = (job *)argument;
+  int i;
+  for (i = 0; i < rounds; ++i) {
+    flam_tensor *again = flam_tensor_retain(j->shared), *twice = flam_add(again, j->shared, 1);
+    CHECK(equals(twice, 2, 4));
+    flam_tensor_release(again);
+    flam_tensor_release(twice);
+  }
+  j->handed = vector(j->index, -j->index); /* released by another thread */
+  return NULL;
+}
+
+static void *backward_each(void *argument) {
+  job *j = (job *)argument;
+  int i;
+  for (i = 0; i < rounds; ++i) {
+    const flam_scope frame = flam_frame_push();
+    flam_tensor *x = vector(j->index, 1), *y;
+    CHECK(flam_tensor_set_requires_grad(x, 1) == FLAM_OK);
+    y = flam_sum(flam_mul(flam_mul(x, x), j->shared), NULL, 0, 0, FLAM_DTYPE_NONE);
+    CHECK(flam_backward((const flam_tensor *const *)&y, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
+    CHECK(equals(flam_tensor_grad(x), 2.0 * j->index, 4));
+    CHECK(flam_frame_pop(frame) == FLAM_OK);
+  }
+  return NULL;
+}
+
+static void *stay_apart(void *argument) {
+  job *j = (job *)argument;
+  const flam_scope off = flam_grad_mode_push(j->index % 2);
+  int i;
+  for (i = 0; i < rounds; ++i) {
+    CHECK(flam_grad_enabled() == j->index % 2);
+    if (j->index % 3 == 0) {
+      CHECK(flam_neg(NULL) == NULL && flam_error_code() == FLAM_ERROR_INVALID_ARGUMENT);
+      flam_error_clear();
+    } else {
+      CHECK(flam_error_code() == FLAM_OK);
+    }
+  }
+  CHECK(flam_scope_pop(off) == FLAM_OK && flam_grad_enabled());
+  return NULL;
+}
+
+int main(void) {
+  job jobs[threads];
+  flam_tensor *shared;
+  int i;
+  load();
+  flam_leak_tracking(1);
+  shared = vector(1, 2);
+  for (i = 0; i < threads; ++i) {
+    jobs[i].shared = shared;
+    jobs[i].handed = NULL;
+    jobs[i].index = i;
+  }
+  run_all(read_and_count, jobs);
+  for (i = 0; i < threads; ++i) {
+    CHECK(equals(jobs[i].handed, i, -i));
+    flam_tensor_release(jobs[i].handed);
+  }
+  run_all(backward_each, jobs);
+  run_all(stay_apart, jobs);
+  CHECK(flam_error_code() == FLAM_OK && flam_grad_enabled());
+  flam_tensor_release(shared);
+  CHECK(flam_leak_report()[0] == '\0');
+  return 0;
+}
