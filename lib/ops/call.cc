@@ -218,6 +218,7 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   }
   if (!y) y = flambeau::empty(sizes, result, device_);
   run_map(name_, k, dtype, y, {inputs, n}, params);
+  y.impl()->inference = modes.inference;
   return y;
 }
 
@@ -229,7 +230,9 @@ Tensor Call::output(DimsView sizes, Dtype dtype) {
     for (const Tensor* x : in_) aliased |= x->defined() && x->storage() == target.storage();
     if (!aliased && target.dtype() == dtype && target.is_contiguous()) return adopt_target();
   }
-  return flambeau::empty(sizes, dtype, device_);
+  Tensor y = flambeau::empty(sizes, dtype, device_);
+  y.impl()->inference = modes.inference;
+  return y;
 }
 
 Tensor Call::changeable() {

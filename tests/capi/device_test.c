@@ -57,7 +57,7 @@ static void test_a_mismatch_names_every_operand(void) {
   flam_error_clear();
   CHECK(flam_add(x, flam_to(w, sim(1), FLAM_DTYPE_NONE, 0, 0), 1) == NULL);
   CHECK(strstr(flam_error_message(), "sim:1") && strstr(flam_error_message(), "sim:0"));
-  CHECK_ERROR(FLAM_ERROR_DEVICE_MISMATCH, "device mismatch");
+  CHECK_ERROR(FLAM_ERROR_DEVICE_MISMATCH, "add(input: ");
   CHECK(flam_add(x, flam_scalar_f64(1), 1) != NULL); /* a number has no device */
   CHECK(flam_frame_pop(frame) == FLAM_OK);
 }
@@ -71,7 +71,7 @@ static void test_running_out_of_memory(void) {
   CHECK(strstr(flam_error_message(), "held by"));
   CHECK(flam_neg(bytes_on(sim(0), 10 * MiB)) == NULL); /* and it goes through a chain */
   CHECK_ERROR(FLAM_ERROR_OUT_OF_DEVICE_MEMORY, "out of memory");
-  CHECK(flam_memory_stat(sim(0), "num_ooms", &ooms) == FLAM_OK && ooms == 1);
+  CHECK(flam_memory_stat(sim(0), "num_ooms", &ooms) == FLAM_OK && ooms == 2);
   second = bytes_on(sim(1), 10 * MiB); /* the other device has room */
   CHECK(second != NULL);
   flam_tensor_release(first);
