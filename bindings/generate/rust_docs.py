@@ -1,0 +1,54 @@
+"""Header comments as rustdoc: names become links, C's words Rust's, bullets sections."""
+
+from __future__ import annotations
+
+import re
+
+from model import Function
+from rust_model import Argument, RustApi
+
+
+def markdown(rust: RustApi, text: str, self_name: str | None = None) -> str:
+    """Links what the crate has, and keeps brackets from being read as links or tags."""
+    parts = re.split(r"(`[^`]*`)", text)
+    for i, part in enumerate(parts):
+        if i % 2 == 0:
+            parts[i] = re.sub(r"([\[\]<>])", r"\\\1", part)
+            continue
+        word = part.strip("`")
+        if word == self_name:
+            parts[i] = "`self`"
+        elif word == "NULL":
+            parts[i] = "`None`"
+        elif word in rust.values:
+            parts[i] = f"[`{rust.constant(word)}`](crate::{rust.constant(word)})"
+        elif word in rust.places:
+            parts[i] = f"`{rust.places[word].path.replace('r#', '')}`"
+    return "".join(parts)
+
+
+def comment(text: str, indent: str) -> str:
+    return "".join(f"{indent}/// {line}".rstrip() + "\n" for line in text.split("\n"))
+
+
+def function(rust: RustApi, f: Function, arguments: list[Argument], indent: str, options: str | None) -> str:
+    place = rust.places[f.name]
+    self_name = f.params[0].name if place.method else None
+    text = markdown(rust, f.doc["text"] if not f.form else f.doc["brief"], self_name)
+    bullets = []
+    if self_name:
+        bullets.append(("self", f.doc["params"].get(self_name, "")))
+    bullets += [(a.param.name, f.doc["params"].get(a.param.name, "")) for a in arguments
+                if not (options and a.default is not None)]
+    lines = [f"- `{name}`: {markdown(rust, what, self_name)}" for name, what in bullets if what]
+    if options:
+        lines.append(f"- `options`: the rest, [`{options}`].")
+    if f.doc["returns"] and f.doc["returns"] != "`FLAM_OK`.":
+        lines.append(f"- returns: {markdown(rust, f.doc['returns'], self_name)}")
+    if lines:
+        text += "\n\n" + "\n".join(lines)
+    if f.raises and f.doc["errors"] and not f.doc["errors"].startswith("none"):
+        text += f"\n\n# Errors\n\n{markdown(rust, f.doc['errors'], self_name)}"
+    if f.doc["source"]:
+        text += f"\n\nSource: {markdown(rust, f.doc['source'])}"
+    return comment(text, indent)

@@ -1,0 +1,89 @@
+//! What generated functions are made of: results of C calls as Rust values, Rust values as C arguments.
+
+pub(crate) use std::{
+    borrow::Borrow,
+    os::raw::c_void,
+    ptr::{null, null_mut},
+};
+use std::{
+    ffi::{CStr, CString},
+    os::raw::c_char,
+    ptr::NonNull,
+};
+
+pub(crate) use crate::sys;
+use crate::{handle::Handle, sys::flam_tensor, Error, Result, Status, Tensor};
+
+/// A new handle, or the error that the call left.
+pub(crate) unsafe fn made<H: Handle>(raw: *mut H::Raw) -> Result<H> {
+    NonNull::new(raw).map(H::owned).ok_or_else(Error::take)
+}
+
+/// A handle that may be absent without an error.
+pub(crate) unsafe fn found<H: Handle>(raw: *mut H::Raw) -> Result<Option<H>> {
+    match NonNull::new(raw) {
+        Some(raw) => Ok(Some(H::owned(raw))),
+        None if sys::flam_error_code() == sys::FLAM_OK => Ok(None),
+        None => Err(Error::take()),
+    }
+}
+
+pub(crate) unsafe fn check(status: sys::flam_status) -> Result<()> {
+    if status == sys::FLAM_OK {
+        Ok(())
+    } else {
+        Err(Error::take())
+    }
+}
+
+/// Releases a list when its tensors are out.
+struct List(NonNull<sys::flam_tensor_list>);
+
+impl Drop for List {
+    fn drop(&mut self) {
+        // SAFETY: the list is ours.
+        unsafe { sys::flam_tensor_list_release(self.0.as_ptr()) };
+    }
+}
+
+/// The tensors of an owned list; entries may be missing.
+pub(crate) unsafe fn entries(raw: *mut sys::flam_tensor_list) -> Result<Vec<Option<Tensor>>> {
+    let list = List(NonNull::new(raw).ok_or_else(Error::take)?);
+    let raw = list.0.as_ptr();
+    (0..sys::flam_tensor_list_size(raw)).map(|i| found(sys::flam_tensor_list_get(raw, i))).collect()
+}
+
+/// The tensors of an owned list that has them all.
+pub(crate) unsafe fn list(raw: *mut sys::flam_tensor_list) -> Result<Vec<Tensor>> {
+    let missing = || Error::new(Status::INTERNAL, "a list of results has a missing entry");
+    entries(raw)?.into_iter().map(|entry| entry.ok_or_else(missing)).collect()
+}
+
+/// A text for C.
+pub(crate) fn c_text(text: &str) -> Result<CString> {
+    CString::new(text)
+        .map_err(|_| Error::new(Status::INVALID_ARGUMENT, format!("the text {:?} has a zero byte", text)))
+}
+
+/// A text that C lends, copied: it may change with the next call.
+pub(crate) unsafe fn maybe_text(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        None
+    } else {
+        Some(CStr::from_ptr(text).to_string_lossy().into_owned())
+    }
+}
+
+pub(crate) unsafe fn owned_text(text: *const c_char) -> String {
+    maybe_text(text).unwrap_or_default()
+}
+
+/// Tensors as an array of borrowed handles.
+pub(crate) fn pointers<T: Borrow<Tensor>>(tensors: &[T]) -> Vec<*const flam_tensor> {
+    tensors.iter().map(|t| t.borrow().raw() as *const _).collect()
+}
+
+/// The same, with NULL for what is missing.
+pub(crate) fn optional_pointers(tensors: &[Option<&Tensor>]) -> Vec<*const flam_tensor> {
+    tensors.iter().map(|t| t.map_or(null(), |t| t.raw() as *const _)).collect()
+}

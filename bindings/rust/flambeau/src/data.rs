@@ -1,0 +1,142 @@
+//! Data sets of the program's own, and the loader as an iterator over one epoch's batches.
+
+use std::{mem::size_of, os::raw::c_void, slice};
+
+use crate::{
+    call::{check, list, made, null_mut},
+    callback::{drop_user, guarded, into_user},
+    sys, Dataset, Loader, Result, Tensor,
+};
+
+/// A data set in Rust. Batches are fetched on the loader's threads.
+pub trait Samples: Send + Sync + 'static {
+    /// How many samples there are.
+    fn size(&self) -> usize;
+
+    /// The samples of one batch, collated: each tensor holds one entry per index along dimension 0.
+    ///
+    /// # Errors
+    ///
+    /// Any; the loader's caller gets it in the batch's place.
+    fn fetch(&self, indices: &[i64]) -> Result<Vec<Tensor>>;
+}
+
+struct Fetch<F>(usize, F);
+
+impl<F: Fn(&[i64]) -> Result<Vec<Tensor>> + Send + Sync + 'static> Samples for Fetch<F> {
+    fn size(&self) -> usize {
+        self.0
+    }
+
+    fn fetch(&self, indices: &[i64]) -> Result<Vec<Tensor>> {
+        (self.1)(indices)
+    }
+}
+
+unsafe extern "C" fn size<S: Samples>(user: *mut c_void) -> i64 {
+    let mut n = -1;
+    guarded(|| {
+        n = (*(user as *const S)).size() as i64;
+        Ok(())
+    });
+    n
+}
+
+/// A batch travels as an item of ours: a boxed vector of tensors.
+unsafe extern "C" fn fetch<S: Samples>(
+    user: *mut c_void, indices: *const i64, n: usize, _: *mut *mut sys::flam_tensor_list, out_item: *mut *mut c_void,
+) -> sys::flam_status {
+    guarded(|| {
+        let indices = if n == 0 { &[] } else { slice::from_raw_parts(indices, n) };
+        *out_item = into_user((*(user as *const S)).fetch(indices)?);
+        Ok(())
+    })
+}
+
+impl Dataset {
+    /// A data set of the program's own.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn new<S: Samples>(samples: S) -> Result<Dataset> {
+        crate::open_library()?;
+        let vtable = sys::flam_dataset_vtable {
+            struct_size: size_of::<sys::flam_dataset_vtable>(),
+            user: into_user(samples),
+            size: Some(size::<S>),
+            fetch: Some(fetch::<S>),
+            drop_item: Some(drop_user::<Vec<Tensor>>),
+            drop: Some(drop_user::<S>),
+        };
+        // SAFETY: the vtable is copied; the library drops `user` once, also where this fails.
+        unsafe { made(sys::flam_dataset_new(&vtable)) }
+    }
+
+    /// A data set of `size` samples whose batches a closure fetches.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn from_fn(
+        size: usize, fetch: impl Fn(&[i64]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    ) -> Result<Dataset> {
+        Dataset::new(Fetch(size, fetch))
+    }
+}
+
+impl Loader {
+    /// The next batch of the running epoch; none at its end, after which the next epoch begins.
+    ///
+    /// # Errors
+    ///
+    /// What the data set failed with; the batch counts as delivered.
+    pub fn next_batch(&mut self) -> Result<Option<Vec<Tensor>>> {
+        let (mut batch, mut item) = (null_mut(), null_mut());
+        // SAFETY: places to write to; both results are the caller's, and an item is what `fetch` boxed.
+        unsafe {
+            check(sys::flam_loader_next(self.raw(), &mut batch, &mut item))?;
+            if !item.is_null() {
+                return Ok(Some(*Box::from_raw(item as *mut Vec<Tensor>)));
+            }
+            if batch.is_null() {
+                return Ok(None);
+            }
+            list(batch).map(Some)
+        }
+    }
+
+    /// What is left of the running epoch.
+    pub fn batches(&mut self) -> Batches<'_> {
+        Batches { loader: self, done: false }
+    }
+}
+
+/// The batches of one epoch.
+#[derive(Debug)]
+pub struct Batches<'a> {
+    loader: &'a mut Loader,
+    done: bool,
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<Vec<Tensor>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let next = self.loader.next_batch().transpose();
+        self.done = next.is_none();
+        next
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Loader {
+    type Item = Result<Vec<Tensor>>;
+    type IntoIter = Batches<'a>;
+
+    fn into_iter(self) -> Batches<'a> {
+        self.batches()
+    }
+}

@@ -1,0 +1,134 @@
+//! Closures that see gradients, and closures around a module's forward.
+
+use std::{mem::size_of, os::raw::c_void};
+
+use crate::{
+    call::{check, made},
+    callback::{borrowed, drop_user, guarded, into_user},
+    nn::Layer,
+    sys, Hook, HookMoment, Result, Tensor,
+};
+
+unsafe extern "C" fn on_gradient<F>(
+    user: *mut c_void, grad: *const sys::flam_tensor, out: *mut *mut sys::flam_tensor,
+) -> sys::flam_status
+where
+    F: Fn(&Tensor) -> Result<Option<Tensor>>,
+{
+    guarded(|| {
+        let hook = &*(user as *const F);
+        if let Some(grad) = borrowed(grad) {
+            if let Some(replacement) = hook(&grad)? {
+                *out = replacement.into_ptr();
+            }
+        }
+        Ok(())
+    })
+}
+
+fn gradient_callback<F>(hook: F) -> sys::flam_hook_callback
+where
+    F: Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
+{
+    sys::flam_hook_callback {
+        struct_size: size_of::<sys::flam_hook_callback>(),
+        user: into_user(hook),
+        call: Some(on_gradient::<F>),
+        drop: Some(drop_user::<F>),
+    }
+}
+
+impl Tensor {
+    /// Runs `hook` on the gradient whenever backward computes it; what it returns takes the gradient's place.
+    /// Dropping the result leaves the hook registered; [`Hook::remove`] removes it.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) where the tensor does not require grad.
+    pub fn register_hook<F>(&mut self, hook: F) -> Result<Hook>
+    where
+        F: Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
+    {
+        let callback = gradient_callback(hook);
+        // SAFETY: the callback is copied; the library drops `user` once, also where this fails.
+        unsafe { made(sys::flam_tensor_register_hook(self.raw(), &callback)) }
+    }
+
+    /// Runs `hook` on a leaf after its gradient was accumulated.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) where it is no leaf or does not require grad.
+    pub fn register_post_accumulate_grad_hook<F>(&mut self, hook: F) -> Result<Hook>
+    where
+        F: Fn(&Tensor) -> Result<()> + Send + Sync + 'static,
+    {
+        let callback = gradient_callback(move |leaf: &Tensor| hook(leaf).map(|()| None));
+        // SAFETY: as above.
+        unsafe { made(sys::flam_tensor_register_post_accumulate_grad_hook(self.raw(), &callback)) }
+    }
+}
+
+unsafe extern "C" fn around_forward<F>(
+    user: *mut c_void, input: *const sys::flam_tensor, output: *const sys::flam_tensor,
+    out: *mut *mut sys::flam_tensor,
+) -> sys::flam_status
+where
+    F: Fn(&Tensor, Option<&Tensor>) -> Result<Option<Tensor>>,
+{
+    guarded(|| {
+        let hook = &*(user as *const F);
+        let output = borrowed(output);
+        if let Some(input) = borrowed(input) {
+            if let Some(replacement) = hook(&input, output.as_deref())? {
+                *out = replacement.into_ptr();
+            }
+        }
+        Ok(())
+    })
+}
+
+impl Layer {
+    fn add_hook<F>(&mut self, moment: HookMoment, hook: F) -> Result<u64>
+    where
+        F: Fn(&Tensor, Option<&Tensor>) -> Result<Option<Tensor>> + Send + Sync + 'static,
+    {
+        let callback = sys::flam_module_hook {
+            struct_size: size_of::<sys::flam_module_hook>(),
+            user: into_user(hook),
+            run: Some(around_forward::<F>),
+            drop: Some(drop_user::<F>),
+        };
+        let mut token = 0;
+        // SAFETY: the callback is copied; the library drops `user` once, also where this fails.
+        unsafe { check(sys::flam_module_add_hook(self.raw(), moment.0, &callback, &mut token))? };
+        Ok(token)
+    }
+
+    /// Runs `hook` before every forward, on its input, which it may replace. The result is for [`Layer::remove_hook`].
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn register_forward_pre_hook<F>(&mut self, hook: F) -> Result<u64>
+    where
+        F: Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
+    {
+        self.add_hook(HookMoment::FORWARD_PRE, move |input: &Tensor, _: Option<&Tensor>| hook(input))
+    }
+
+    /// Runs `hook` after every forward, on input and output; it may replace the output.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn register_forward_hook<F>(&mut self, hook: F) -> Result<u64>
+    where
+        F: Fn(&Tensor, &Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
+    {
+        self.add_hook(HookMoment::FORWARD, move |input: &Tensor, output: Option<&Tensor>| match output {
+            Some(output) => hook(input, output),
+            None => Ok(None),
+        })
+    }
+}

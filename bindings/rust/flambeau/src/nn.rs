@@ -1,0 +1,198 @@
+//! Modules: the library's layers and the program's own, in one tree of named parameters.
+//!
+//! ```
+//! use flambeau::{nn, randn, Result, Tensor};
+//!
+//! struct Scale { weight: Tensor }
+//!
+//! impl nn::Module for Scale {
+//!     fn forward(&self, input: &Tensor) -> Result<Tensor> { input.mul(&self.weight) }
+//!     fn parts(&self, parts: &mut nn::Parts) -> Result<()> { parts.parameter("weight", &self.weight) }
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! let layer = nn::Layer::new(Scale { weight: randn(&[3])? })?;
+//! let y = layer.forward(&randn(&[2, 3])?)?;
+//! assert_eq!(layer.named_parameters()?.entries()?[0].0, "weight");
+//! # Ok(())
+//! # }
+//! ```
+
+use std::{
+    mem::size_of,
+    os::raw::c_void,
+    sync::Arc,
+};
+
+pub use crate::gen::Layer;
+use crate::{
+    call::{c_text, made, pointers, Borrow},
+    callback::{borrowed_list, drop_user, guarded, into_user},
+    sys, Error, Result, Status, Tensor,
+};
+
+/// What the program's own module provides.
+pub trait Module: Send + Sync + 'static {
+    /// The class name that prints and errors show; the type's name unless told.
+    fn name(&self) -> String {
+        short_name::<Self>()
+    }
+
+    /// Computes the output.
+    ///
+    /// # Errors
+    ///
+    /// Any; the caller gets it, with the module's path among the facts.
+    fn forward(&self, input: &Tensor) -> Result<Tensor>;
+
+    /// Computes the output from several inputs; those that take one need not be told.
+    ///
+    /// # Errors
+    ///
+    /// As `forward`.
+    fn forward_all(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        match inputs {
+            [input] => self.forward(input),
+            _ => Err(Error::new(Status::INVALID_ARGUMENT, format!("{} takes 1 input, not {}", self.name(), inputs.len()))),
+        }
+    }
+
+    /// Names the parameters, buffers and children. They join the tree, and move with it in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Parts`].
+    fn parts(&self, parts: &mut Parts<'_>) -> Result<()>;
+}
+
+/// The last part of a type's name: `Net` of `digits::Net`.
+pub(crate) fn short_name<T: ?Sized>() -> String {
+    let name = std::any::type_name::<T>();
+    let name = name.split('<').next().unwrap_or(name);
+    name.rsplit("::").next().unwrap_or(name).to_owned()
+}
+
+/// Where a module names its parts.
+#[derive(Debug)]
+pub struct Parts<'a>(&'a mut Layer);
+
+impl Parts<'_> {
+    /// Makes a tensor of floating-point dtype a parameter, which requires grad from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`] for a bad or taken name, [`Status::DTYPE`].
+    pub fn parameter(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
+        tensor.clone().set_requires_grad(true)?;
+        self.0.set_parameter_with(name, Some(tensor))
+    }
+
+    /// A tensor that is saved and moved with the module and not trained.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`] for a bad or taken name.
+    pub fn buffer(&mut self, name: &str, tensor: &Tensor) -> Result<()> {
+        self.0.set_buffer_with(name, Some(tensor), true)
+    }
+
+    /// Another module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`] for a bad or taken name.
+    pub fn child(&mut self, name: &str, layer: &Layer) -> Result<()> {
+        self.0.set_child_with(name, Some(layer))
+    }
+}
+
+unsafe extern "C" fn run_forward<M: Module>(
+    user: *mut c_void, inputs: *const *const sys::flam_tensor, n: usize, out: *mut *mut sys::flam_tensor,
+) -> sys::flam_status {
+    guarded(|| {
+        let module = &*(user as *const Arc<M>);
+        let inputs = borrowed_list(inputs, n).iter().map(|t| t.as_ref());
+        let inputs: Option<Vec<&Tensor>> = inputs.collect();
+        let inputs = inputs.ok_or_else(|| Error::new(Status::INVALID_ARGUMENT, "an input is missing"))?;
+        *out = module.forward_all(&inputs)?.into_ptr();
+        Ok(())
+    })
+}
+
+impl Layer {
+    /// The program's own module as a node of the tree.
+    ///
+    /// # Errors
+    ///
+    /// What its [`Module::parts`] fails with.
+    pub fn new<M: Module>(module: M) -> Result<Layer> {
+        crate::open_library()?;
+        let name = c_text(&module.name())?;
+        let module = Arc::new(module);
+        let vtable = sys::flam_module_vtable {
+            struct_size: size_of::<sys::flam_module_vtable>(),
+            user: into_user(module.clone()),
+            forward: Some(run_forward::<M>),
+            drop: Some(drop_user::<Arc<M>>),
+        };
+        // SAFETY: the vtable is copied; the library drops `user` once, also where this fails.
+        let mut layer: Layer = unsafe { made(sys::flam_module_new(name.as_ptr(), &vtable))? };
+        module.parts(&mut Parts(&mut layer))?;
+        Ok(layer)
+    }
+
+    /// A module made of a closure, without parameters.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn from_fn(f: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static) -> Result<Layer> {
+        Layer::new(Closure(f))
+    }
+
+    /// The module on one input, hooks included.
+    ///
+    /// # Errors
+    ///
+    /// Those of its operations; the module's path is among the facts.
+    pub fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        // SAFETY: live handles.
+        unsafe { made(sys::flam_module_call(self.raw(), input.raw())) }
+    }
+
+    /// The module on several inputs, hooks included.
+    ///
+    /// # Errors
+    ///
+    /// Those of its operations.
+    pub fn forward_all(&self, inputs: &[impl Borrow<Tensor>]) -> Result<Tensor> {
+        let inputs = pointers(inputs);
+        // SAFETY: live handles, and as many as said.
+        unsafe { made(sys::flam_module_forward(self.raw(), inputs.as_ptr(), inputs.len())) }
+    }
+
+    /// The parameters, those of descendants included, each once: what an optimizer takes.
+    ///
+    /// # Errors
+    ///
+    /// Out of memory.
+    pub fn parameters(&self) -> Result<Vec<Tensor>> {
+        self.named_parameters()?.tensors()
+    }
+}
+
+struct Closure<F>(F);
+
+impl<F: Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static> Module for Closure<F> {
+    fn name(&self) -> String {
+        "Closure".to_owned()
+    }
+
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        (self.0)(input)
+    }
+
+    fn parts(&self, _: &mut Parts<'_>) -> Result<()> {
+        Ok(())
+    }
+}

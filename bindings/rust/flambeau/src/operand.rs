@@ -1,0 +1,70 @@
+//! Operands: tensors by reference, and plain numbers, which promote by their category only.
+
+use std::{marker::PhantomData, ptr::NonNull};
+
+use crate::{
+    handle::Handle,
+    sys::{self, flam_tensor},
+    Tensor,
+};
+
+/// What an operation takes where PyTorch takes a tensor or a number.
+pub trait Operand {
+    /// Gets hold of a handle for the length of a call.
+    fn hold<'a>(self) -> Held<'a>
+    where
+        Self: 'a;
+}
+
+/// An operand on its way into a call.
+#[derive(Debug)]
+pub struct Held<'a> {
+    raw: *mut flam_tensor,
+    _owned: Option<Tensor>,
+    tensor: PhantomData<&'a Tensor>,
+}
+
+impl Held<'_> {
+    pub(crate) fn raw(&self) -> *mut flam_tensor {
+        self.raw
+    }
+
+    /// NULL where it could not be made: the call then fails with the error that is pending.
+    fn new(raw: *mut flam_tensor) -> Self {
+        Self { raw, _owned: NonNull::new(raw).map(Tensor::owned), tensor: PhantomData }
+    }
+}
+
+impl Operand for &Tensor {
+    fn hold<'a>(self) -> Held<'a>
+    where
+        Self: 'a,
+    {
+        Held { raw: self.raw(), _owned: None, tensor: PhantomData }
+    }
+}
+
+impl Operand for Tensor {
+    fn hold<'a>(self) -> Held<'a>
+    where
+        Self: 'a,
+    {
+        Held { raw: self.raw(), _owned: Some(self), tensor: PhantomData }
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty => $make:ident as $c:ty),*) => {
+        $(impl Operand for $type {
+            fn hold<'a>(self) -> Held<'a> {
+                // SAFETY: a number.
+                Held::new(unsafe { sys::$make(<$c>::from(self)) })
+            }
+        })*
+    };
+}
+
+numbers! {
+    f64 => flam_scalar_f64 as f64, f32 => flam_scalar_f64 as f64, i64 => flam_scalar_i64 as i64,
+    i32 => flam_scalar_i64 as i64, u8 => flam_scalar_i64 as i64, bool => flam_scalar_bool as i32
+}

@@ -1,0 +1,55 @@
+//! What a tensor has beyond the generated methods: its shape as a slice, its text, its parts as iterators.
+
+use std::{fmt, slice};
+
+use crate::{
+    call::{check, null, owned_text},
+    sys, FormatOptions, Result, Tensor,
+};
+
+impl Tensor {
+    /// The sizes of the dimensions.
+    pub fn shape(&self) -> Vec<i64> {
+        // SAFETY: the engine keeps `dim` sizes while the tensor lives; they are copied.
+        unsafe { self.copied(sys::flam_tensor_sizes(self.raw())) }
+    }
+
+    /// Distances between neighbours along each dimension, in elements.
+    pub fn strides(&self) -> Vec<i64> {
+        // SAFETY: as above.
+        unsafe { self.copied(sys::flam_tensor_strides(self.raw())) }
+    }
+
+    unsafe fn copied(&self, numbers: *const i64) -> Vec<i64> {
+        match self.dim() {
+            0 => Vec::new(),
+            n => slice::from_raw_parts(numbers, n as usize).to_vec(),
+        }
+    }
+
+    /// The tensor as text, with more or fewer digits and elements than `Display` shows.
+    ///
+    /// # Errors
+    ///
+    /// Those of copying the elements to the host.
+    pub fn format(&self, options: &FormatOptions) -> Result<String> {
+        let (options, mut text) = (options.to_c(), null());
+        // SAFETY: a live handle, a place to write to; the text is copied at once.
+        unsafe { check(sys::flam_tensor_format(self.raw(), &options, &mut text)).map(|()| owned_text(text)) }
+    }
+
+    /// Whether two handles are the same tensor.
+    pub fn is(&self, other: &Tensor) -> bool {
+        self.raw() == other.raw()
+    }
+}
+
+/// As PyTorch prints it.
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.format(&FormatOptions::default()) {
+            Ok(text) => f.write_str(&text),
+            Err(error) => write!(f, "tensor(<{}>)", error),
+        }
+    }
+}
