@@ -1,0 +1,90 @@
+//! Values in, operations and operators, values out.
+
+use flambeau::{arange, full, scalar_f64, Dtype, FormatOptions, Reduction, Status, SumOptions, Tensor};
+
+fn f32s(t: &Tensor) -> Vec<f32> {
+    t.to_vec().unwrap()
+}
+
+#[test]
+fn numbers_become_tensors_and_come_back() {
+    let t = Tensor::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+    assert_eq!(t.shape(), [2, 3]);
+    assert_eq!(t.strides(), [3, 1]);
+    assert_eq!(t.dtype(), Dtype::I64);
+    assert_eq!(Vec::<i64>::try_from(&t.t().unwrap()).unwrap(), [1, 4, 2, 5, 3, 6]);
+    assert_eq!(Tensor::from(vec![true, false]).to_vec::<bool>().unwrap(), [true, false]);
+    assert_eq!(Tensor::from([[1.5f64, 2.0], [3.0, 4.0]]).shape(), [2, 2]);
+    assert_eq!(Tensor::from(Vec::<u8>::new()).to_vec::<u8>().unwrap(), []);
+    assert_eq!(Tensor::from([2.5f64]).item::<f64>().unwrap(), 2.5);
+}
+
+#[test]
+fn a_vec_is_taken_over_and_freed_with_the_last_handle() {
+    let data = vec![1.0f32, 2.0];
+    let first = data.as_ptr();
+    let t = Tensor::from_vec(data, &[2]).unwrap();
+    assert_eq!(t.data_ptr() as *const f32, first);
+    let view = t.view(&[2, 1]).unwrap();
+    drop(t);
+    assert_eq!(f32s(&view), [1.0, 2.0]);
+    // SAFETY: nothing writes.
+    assert_eq!(unsafe { view.host_slice::<f32>() }.unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn operators_take_references_values_and_numbers() {
+    let (a, b) = (Tensor::from([1.0f32, 2.0]), Tensor::from([3.0f32, 5.0]));
+    assert_eq!(f32s(&(&a + &b)), [4.0, 7.0]);
+    assert_eq!(f32s(&(&b - 1)), [2.0, 4.0]);
+    assert_eq!(f32s(&(1.0 - &a)), [0.0, -1.0]);
+    assert_eq!(f32s(&(&a * &b / 2.0)), [1.5, 5.0]);
+    assert_eq!(f32s(&-(&a + b)), [-4.0, -7.0]);
+    assert_eq!((&Tensor::from([1i64]) + 1.5).dtype(), Dtype::F32);
+    let mut c = a.deep_clone().unwrap();
+    c += 1.0;
+    c *= &a;
+    assert_eq!(f32s(&c), [2.0, 6.0]);
+    assert_eq!(f32s(&a), [1.0, 2.0]);
+}
+
+#[test]
+fn methods_give_results_and_defaults_can_be_told() {
+    let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
+    assert_eq!(x.sum().unwrap().item::<f32>().unwrap(), 10.0);
+    let rows = x.sum_with(SumOptions { dim: Some(&[1]), keepdim: true, ..Default::default() }).unwrap();
+    assert_eq!((rows.shape(), f32s(&rows)), (vec![2, 1], vec![3.0, 7.0]));
+    assert_eq!(f32s(&x.add_with(&x, 0.5).unwrap()), [1.5, 3.0, 4.5, 6.0]);
+    assert_eq!(f32s(&x.softmax_with(1, Some(Dtype::F32)).unwrap()).len(), 4);
+    let (values, indices) = x.max_dim(0).unwrap();
+    assert_eq!((f32s(&values), indices.to_vec::<i64>().unwrap()), (vec![3.0, 4.0], vec![1, 1]));
+    let clamped = x.clamp_with(Some(&scalar_f64(2.0).unwrap()), None).unwrap();
+    assert_eq!(f32s(&clamped), [2.0, 2.0, 3.0, 4.0]);
+    assert_eq!(arange(0, 3, 1).unwrap().to_vec::<i64>().unwrap(), [0, 1, 2]);
+    assert_eq!(f32s(&full(&[2], 0.5).unwrap()), [0.5, 0.5]);
+    let error = x.mse_loss_with(&x, Reduction(77)).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+}
+
+#[test]
+fn writing_methods_chain_on_the_same_tensor() {
+    let mut x = Tensor::from([1.0f32, 2.0]);
+    x.mul_(2.0).unwrap().add_(1.0).unwrap();
+    assert_eq!(f32s(&x), [3.0, 5.0]);
+    let mut out = Tensor::from([0.0f32, 0.0]);
+    x.add_out(&x, &mut out).unwrap();
+    assert_eq!(f32s(&out), [6.0, 10.0]);
+    let same = x.clone();
+    x.zero_().unwrap();
+    assert!(same.is(&x));
+    assert_eq!(f32s(&same), [0.0, 0.0]);
+}
+
+#[test]
+fn tensors_print_as_in_pytorch() {
+    let x = Tensor::from([1.0f32, 2.5]);
+    assert_eq!(x.to_string(), "tensor([1.0000, 2.5000])");
+    let text = x.format(&FormatOptions { precision: 2, ..Default::default() }).unwrap();
+    assert_eq!(text, "tensor([1.00, 2.50])");
+    assert_eq!(format!("{:?} {:?} {}", x.dtype(), Dtype(99), x.device()), "F32 Dtype(99) cpu");
+}

@@ -1,0 +1,212 @@
+//! Gradients, modes, hooks and functions of the program's own.
+
+use std::{
+    panic::{catch_unwind, resume_unwind, AssertUnwindSafe},
+    sync::{
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        Arc,
+    },
+};
+
+use flambeau::{
+    apply, backward_with, grad, grad_enabled, grad_with, inference_mode, no_grad, BackwardOptions, Context, Error,
+    Function, GradOptions, Result, Scope, Status, Tensor,
+};
+
+fn leaf(values: &[f32]) -> Tensor {
+    let mut t = Tensor::from(values);
+    t.set_requires_grad(true).unwrap();
+    t
+}
+
+fn grad_of(t: &Tensor) -> Vec<f32> {
+    t.grad().unwrap().expect("a gradient").to_vec().unwrap()
+}
+
+#[test]
+fn backward_accumulates_and_grad_does_not() {
+    let x = leaf(&[1.0, 2.0]);
+    let y = (&x * &x).sum().unwrap();
+    y.backward().unwrap();
+    assert_eq!(grad_of(&x), [2.0, 4.0]);
+    assert_eq!(y.backward().unwrap_err().status(), Status::AUTOGRAD);
+    let y = &x * &x;
+    let seed = Tensor::from([1.0f32, 10.0]);
+    let options = BackwardOptions { grad_tensors: Some(&[Some(&seed)]), ..Default::default() };
+    backward_with(&[&y], options).unwrap();
+    assert_eq!(grad_of(&x), [4.0, 44.0]);
+    let g = grad(&[(&x * 3.0).sum().unwrap()], &[x.clone()]).unwrap();
+    assert_eq!(g[0].to_vec::<f32>().unwrap(), [3.0, 3.0]);
+    assert_eq!(grad_of(&x), [4.0, 44.0]);
+}
+
+#[test]
+fn second_derivatives_and_unused_inputs() {
+    let (x, z) = (leaf(&[2.0]), leaf(&[1.0]));
+    let y = &(&x * &x) * &x;
+    let once = grad_with(&[&y], &[&x], GradOptions { create_graph: true, ..Default::default() }).unwrap();
+    let twice = grad(&[once[0].as_ref().unwrap()], &[&x]).unwrap();
+    assert_eq!(twice[0].item::<f32>().unwrap(), 12.0);
+    let y = &x * 2.0;
+    assert_eq!(grad(&[&y], &[&z]).unwrap_err().status(), Status::AUTOGRAD);
+    let none = grad_with(&[&y], &[&z], GradOptions { allow_unused: true, ..Default::default() }).unwrap();
+    assert!(none[0].is_none());
+}
+
+#[test]
+fn modes_end_with_their_scope_also_by_panic() {
+    let x = leaf(&[1.0]);
+    assert!(!no_grad(|| (&x * 2.0).requires_grad()));
+    assert!(grad_enabled());
+    let panic = catch_unwind(|| no_grad(|| panic!("inside"))).unwrap_err();
+    assert_eq!(*panic.downcast_ref::<&str>().unwrap(), "inside");
+    assert!(grad_enabled());
+    assert!(inference_mode(|| (&x * 2.0).is_inference()));
+    let outer = Scope::no_grad();
+    let inner = Scope::enable_grad();
+    assert!(grad_enabled());
+    inner.end().unwrap();
+    assert!(!grad_enabled());
+    outer.end().unwrap();
+    assert!(grad_enabled());
+}
+
+#[test]
+fn a_scope_ended_out_of_order_is_an_error() {
+    let outer = Scope::no_grad();
+    let inner = Scope::enable_grad();
+    assert_eq!(outer.end().unwrap_err().status(), Status::SCOPE);
+    drop(inner);
+    assert!(!grad_enabled());
+    flambeau::set_grad_enabled(true);
+}
+
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn hooks_replace_gradients_and_are_dropped_once() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    {
+        let mut x = leaf(&[1.0]);
+        let counted = Counted(drops.clone());
+        let hook = x
+            .register_hook(move |grad| {
+                let _ = &counted;
+                grad.mul(10.0).map(Some)
+            })
+            .unwrap();
+        (&x * 2.0).backward().unwrap();
+        assert_eq!(grad_of(&x), [20.0]);
+        let mut hook = hook;
+        hook.remove();
+        (&x * 2.0).backward().unwrap();
+        assert_eq!(grad_of(&x), [22.0]);
+    }
+    assert_eq!(drops.load(SeqCst), 1);
+    let counted = Counted(drops.clone());
+    let mut plain = Tensor::from([1.0f32]);
+    let refused = plain.register_hook(move |_| {
+        let _ = &counted;
+        Ok(None)
+    });
+    assert_eq!(refused.unwrap_err().status(), Status::AUTOGRAD);
+    assert_eq!(drops.load(SeqCst), 2);
+}
+
+#[test]
+fn a_callbacks_error_comes_back_as_itself() {
+    #[derive(Debug)]
+    struct Mine(u32);
+    impl std::fmt::Display for Mine {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "mine {}", self.0)
+        }
+    }
+    impl std::error::Error for Mine {}
+
+    let mut x = leaf(&[1.0]);
+    x.register_hook(|_| Err(Error::other(Mine(7)))).unwrap();
+    let error = (&x * 2.0).backward().unwrap_err();
+    assert_eq!(error.status(), Status::CALLBACK);
+    let source = std::error::Error::source(&error).expect("the original");
+    assert_eq!(source.downcast_ref::<Mine>().unwrap().0, 7);
+
+    let mut x = leaf(&[1.0]);
+    x.register_hook(|grad| grad.reshape(&[3]).map(Some)).unwrap();
+    assert_eq!((&x * 2.0).backward().unwrap_err().status(), Status::SHAPE);
+}
+
+#[test]
+fn a_panic_in_a_callback_becomes_an_error_and_can_go_on() {
+    let mut x = leaf(&[1.0]);
+    x.register_post_accumulate_grad_hook(|_| panic!("number {}", 5)).unwrap();
+    let error = (&x * 2.0).backward().unwrap_err();
+    assert!(error.message().contains("number 5"), "{}", error);
+    let panic = error.take_panic().expect("the panic's value");
+    assert!(error.take_panic().is_none());
+    let again = catch_unwind(AssertUnwindSafe(|| resume_unwind(panic))).unwrap_err();
+    assert_eq!(again.downcast_ref::<String>().unwrap(), "number 5");
+}
+
+struct Cube {
+    #[allow(dead_code)]
+    counted: Counted,
+}
+
+impl Function for Cube {
+    fn forward(&self, context: &mut Context, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        assert!(!grad_enabled());
+        context.save(inputs[0]);
+        Ok(vec![inputs[0].pow(3)?])
+    }
+
+    fn backward(&self, context: &Context, grads: &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>> {
+        let x = &context.saved()?[0];
+        let Some(grad) = &grads[0] else { return Ok(vec![None]) };
+        Ok(vec![Some(grad.mul(&x.mul(x)?.mul(3.0)?)?)])
+    }
+}
+
+#[test]
+fn a_function_of_the_programs_own() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    {
+        let x = leaf(&[1.0, 2.0]);
+        let y = apply(Cube { counted: Counted(drops.clone()) }, &[&x]).unwrap().remove(0);
+        assert_eq!(y.grad_fn().unwrap().unwrap().name(), "Cube");
+        let total = y.sum().unwrap();
+        backward_with(&[&total], BackwardOptions { retain_graph: true, ..Default::default() }).unwrap();
+        total.backward().unwrap();
+        assert_eq!(grad_of(&x), [6.0, 24.0]);
+        assert_eq!(total.backward().unwrap_err().status(), Status::AUTOGRAD);
+    }
+    assert_eq!(drops.load(SeqCst), 1);
+    let mut x = leaf(&[2.0]);
+    let y = apply(Cube { counted: Counted(drops.clone()) }, &[&x]).unwrap().remove(0);
+    no_grad(|| x.add_(1.0).map(drop)).unwrap();
+    assert_eq!(y.backward().unwrap_err().status(), Status::AUTOGRAD);
+}
+
+struct TooMany;
+
+impl Function for TooMany {
+    fn forward(&self, _: &mut Context, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
+        inputs[0].mul(2.0).map(|y| vec![y])
+    }
+
+    fn backward(&self, _: &Context, grads: &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>> {
+        Ok(vec![grads[0].clone(), grads[0].clone()])
+    }
+}
+
+#[test]
+fn the_number_of_gradients_is_checked() {
+    let error = apply(TooMany, &[&leaf(&[1.0])]).unwrap()[0].backward().unwrap_err();
+    assert!(error.message().contains("TooMany: backward returned 2 gradients for 1 inputs"), "{}", error);
+}

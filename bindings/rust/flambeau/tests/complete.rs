@@ -1,0 +1,42 @@
+//! Every function of the header is used by the safe crate, or is on the list of those that Rust must not have.
+
+use std::{collections::HashSet, fs, path::Path};
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.starts_with("flam_"))
+}
+
+fn read(folder: &Path, used: &mut HashSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(&path, used);
+        } else {
+            let text = fs::read_to_string(&path).unwrap();
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+            used.extend(words(&code).map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn nothing_of_the_header_is_missing() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut used = HashSet::new();
+    read(&root.join("src"), &mut used);
+    let table = fs::read_to_string(root.join("../flambeau-sys/src/gen/functions.rs")).unwrap();
+    let functions: Vec<_> = table.lines().filter_map(|line| line.trim().strip_prefix("fn ")).collect();
+    assert!(functions.len() > 500, "read {} functions", functions.len());
+    let by_hand = fs::read_to_string(root.join("../../generate/rust_by_hand.txt")).unwrap();
+    let left_out: HashSet<_> = by_hand
+        .lines()
+        .skip_while(|line| !line.starts_with("# Not for Rust"))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let missing: Vec<_> = functions
+        .iter()
+        .map(|f| f.split('(').next().unwrap())
+        .filter(|name| !used.contains(*name) && !left_out.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "write these by hand in src/: {:?}", missing);
+}

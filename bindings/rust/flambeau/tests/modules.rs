@@ -1,0 +1,186 @@
+//! The tree of modules, state in files, hooks, and training with an optimizer.
+
+use std::sync::{
+    atomic::{AtomicUsize, Ordering::SeqCst},
+    Arc,
+};
+
+use flambeau::{
+    load, manual_seed, nn, randn, save, AdamOptions, Dtype, Error, ModuleToOptions, Optimizer, Result, Scheduler,
+    SgdOptions, State, Status, Tensor,
+};
+
+struct Linear {
+    weight: Tensor,
+    bias: Tensor,
+}
+
+impl Linear {
+    fn new(inputs: i64, outputs: i64) -> Result<nn::Layer> {
+        let weight = randn(&[outputs, inputs])?.mul(0.5)?;
+        nn::Layer::new(Linear { weight, bias: flambeau::zeros(&[outputs])? })
+    }
+}
+
+impl nn::Module for Linear {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        input.linear_with(&self.weight, Some(&self.bias))
+    }
+
+    fn parts(&self, parts: &mut nn::Parts<'_>) -> Result<()> {
+        parts.parameter("weight", &self.weight)?;
+        parts.parameter("bias", &self.bias)
+    }
+}
+
+struct Net {
+    first: nn::Layer,
+    second: nn::Layer,
+    seen: Tensor,
+}
+
+impl Net {
+    fn new() -> Result<nn::Layer> {
+        let seen = flambeau::zeros(&[1])?;
+        nn::Layer::new(Net { first: Linear::new(2, 8)?, second: Linear::new(8, 1)?, seen })
+    }
+}
+
+impl nn::Module for Net {
+    fn forward(&self, input: &Tensor) -> Result<Tensor> {
+        self.second.forward(&self.first.forward(input)?.tanh()?)
+    }
+
+    fn parts(&self, parts: &mut nn::Parts<'_>) -> Result<()> {
+        parts.child("first", &self.first)?;
+        parts.child("second", &self.second)?;
+        parts.buffer("seen", &self.seen)
+    }
+}
+
+fn names(state: &State) -> Vec<String> {
+    state.entries().unwrap().into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn parameters_join_the_tree() {
+    let mut net = Net::new().unwrap();
+    assert_eq!(net.r#type(), "Net");
+    let parameters = net.named_parameters().unwrap();
+    assert_eq!(names(&parameters), ["first.weight", "first.bias", "second.weight", "second.bias"]);
+    assert_eq!(net.numel(), 2 * 8 + 8 + 8 + 1);
+    assert_eq!(names(&net.state_dict().unwrap()).len(), 5);
+    assert!(net.parameter("first.bias").unwrap().requires_grad());
+    assert!(net.format().starts_with("Net("), "{}", net.format());
+    let error = net.parameter("first.wieght").unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+    net.to_with(ModuleToOptions { dtype: Some(Dtype::F64), ..Default::default() }).unwrap();
+    let x = Tensor::from([[1.0f64, 2.0]]);
+    assert_eq!(net.forward(&x).unwrap().dtype(), Dtype::F64);
+    net.train_with(false).unwrap();
+    assert!(!net.child("first").unwrap().is_training());
+}
+
+#[test]
+fn state_goes_through_files() {
+    let folder = std::env::temp_dir().join(format!("flambeau-rust-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let x = randn(&[3, 2]).unwrap();
+    for file in ["net.safetensors", "net.pt"] {
+        let path = folder.join(file);
+        let path = path.to_str().unwrap();
+        let (net, mut other) = (Net::new().unwrap(), Net::new().unwrap());
+        save(&net.state_dict().unwrap(), path).unwrap();
+        other.load_state_dict(&load(path).unwrap()).unwrap();
+        let (a, b) = (net.forward(&x).unwrap(), other.forward(&x).unwrap());
+        assert_eq!(a.to_vec::<f32>().unwrap(), b.to_vec::<f32>().unwrap());
+        let mut partial = State::new().unwrap();
+        partial.set("first.weight", &net.parameter("first.weight").unwrap()).unwrap();
+        let error = other.load_state_dict(&partial).unwrap_err();
+        assert!(error.message().contains("second.bias"), "{}", error);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn train(mut optimizer: Optimizer, net: &nn::Layer) -> f32 {
+    let x = randn(&[64, 2]).unwrap();
+    let y = x.select(1, 0).unwrap().mul(&x.select(1, 1).unwrap()).unwrap().unsqueeze(1).unwrap();
+    let mut schedule = Scheduler::step_lr(&optimizer, 1000).unwrap();
+    let mut last = f32::INFINITY;
+    for _ in 0..200 {
+        let loss = net.forward(&x).unwrap().mse_loss(&y).unwrap();
+        optimizer.zero_grad().unwrap();
+        loss.backward().unwrap();
+        optimizer.step().unwrap();
+        schedule.step().unwrap();
+        last = loss.item().unwrap();
+    }
+    last
+}
+
+#[test]
+fn optimizers_train() {
+    manual_seed(1).unwrap();
+    let net = Net::new().unwrap();
+    let options = AdamOptions { lr: 0.05, ..Default::default() };
+    let adam = Optimizer::adam_with(&net.parameters().unwrap(), options).unwrap();
+    assert!(train(adam, &net) < 0.1);
+    let net = Net::new().unwrap();
+    let options = SgdOptions { lr: 0.1, momentum: 0.9, ..Default::default() };
+    let sgd = Optimizer::sgd_with(&net.parameters().unwrap(), options).unwrap();
+    assert!(train(sgd, &net) < 0.2);
+}
+
+#[test]
+fn hooks_see_and_replace() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let mut double = nn::Layer::from_fn(|x| x.mul(2.0)).unwrap();
+    let (counted, x) = (calls.clone(), Tensor::from([1.0f32]));
+    let token = double
+        .register_forward_hook(move |input, output| {
+            counted.fetch_add(1, SeqCst);
+            output.add(input).map(Some)
+        })
+        .unwrap();
+    double.register_forward_pre_hook(|input| input.add(1.0).map(Some)).unwrap();
+    assert_eq!(double.forward(&x).unwrap().item::<f32>().unwrap(), 6.0);
+    double.remove_hook(token).unwrap();
+    assert_eq!(double.forward(&x).unwrap().item::<f32>().unwrap(), 4.0);
+    assert_eq!(calls.load(SeqCst), 1);
+}
+
+struct Broken(Arc<AtomicUsize>);
+
+impl Drop for Broken {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+impl nn::Module for Broken {
+    fn forward(&self, _: &Tensor) -> Result<Tensor> {
+        Err(Error::other("the reason"))
+    }
+
+    fn parts(&self, parts: &mut nn::Parts<'_>) -> Result<()> {
+        parts.parameter("no.dots", &Tensor::from([1.0f32]))
+    }
+}
+
+#[test]
+fn a_module_that_cannot_be_made_is_dropped_once() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let error = nn::Layer::new(Broken(drops.clone())).unwrap_err();
+    assert_eq!(error.status(), Status::INVALID_ARGUMENT);
+    assert_eq!(drops.load(SeqCst), 1);
+}
+
+#[test]
+fn a_forwards_own_error_comes_back() {
+    let layer = nn::Layer::from_fn(|_| Err(Error::other("the reason"))).unwrap();
+    let error = layer.forward(&Tensor::from([1.0f32])).unwrap_err();
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "the reason");
+    let two = [Tensor::from([1.0f32]), Tensor::from([1.0f32])];
+    let error = layer.forward_all(&two).unwrap_err();
+    assert!(error.message().contains("takes 1 input, not 2"), "{}", error);
+}
