@@ -6,6 +6,8 @@ place, more of them as a struct with `Default`. An in-place form gives its recei
 
 from __future__ import annotations
 
+import re
+
 import rust_docs
 from emit_rust_ffi import HEADER, identifier, rust_type
 from model import Api, Function, Param, pointee
@@ -62,6 +64,8 @@ class Method:
         if len(head) > 98:
             head = (f"{indent}pub {'unsafe ' if danger else ''}fn {name}(\n" + "".join(f"{indent}    {p},\n" for p in parts)
                     + f"{indent})" + (f" -> {result}" if result else ""))
+        if danger:  # the body of an unsafe function is unsafe already
+            body = [re.sub(r"^unsafe \{ (.*) \}$", r"\1", line) for line in body]
         return text + head + " {\n" + "".join(f"{indent}    {line}\n" for line in body) + f"{indent}}}\n\n"
 
     def _forward(self, full: str) -> list[str]:

@@ -96,8 +96,9 @@ impl Error {
         unsafe {
             let payload = sys::flam_error_payload() as *const Payload;
             let payload = if lent().contains(&(payload as usize)) { payload } else { null_mut() };
-            let Some(raw) = NonNull::new(sys::flam_error_take()) else {
-                return Self::new(Status::INTERNAL, "a call failed and left no error");
+            let raw = match NonNull::new(sys::flam_error_take()) {
+                Some(raw) => raw,
+                None => return Self::new(Status::INTERNAL, "a call failed and left no error"),
             };
             let status = Status(sys::flam_error_code_of(raw.as_ptr()));
             let message = owned_text(sys::flam_error_message_of(raw.as_ptr()));

@@ -175,8 +175,8 @@ impl Tensor {
         Ok(self)
     }
 
-    /// Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
-    /// 1))`.
+    /// Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+    /// - 1))`.
     ///
     /// - `self`: any shape; floating point.
     /// - returns: shape, dtype and device of `self`.
@@ -190,8 +190,8 @@ impl Tensor {
         self.celu_with(1.0)
     }
 
-    /// Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha) -
-    /// 1))`.
+    /// Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
+    /// - 1))`.
     ///
     /// - `self`: any shape; floating point.
     /// - `alpha`: scale of the negative side, not 0; default 1.

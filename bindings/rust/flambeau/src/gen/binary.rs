@@ -455,8 +455,8 @@ impl Tensor {
         unsafe { made::<Tensor>(sys::flam_remainder_out(self.raw(), other.raw(), out.raw())) }.map(drop)
     }
 
-    /// `input - other * trunc(input / other)` elementwise: the remainder with the sign of `self`, as C's
-    /// `fmod`.
+    /// `input - other * trunc(input / other)` elementwise: the remainder with the sign of `self`, as
+    /// C's `fmod`.
     ///
     /// - `self`: any shape; any dtype but bool.
     /// - `other`: shape that broadcasts with `self`'s; any dtype but bool.
@@ -503,8 +503,8 @@ impl Tensor {
         unsafe { made::<Tensor>(sys::flam_fmod_out(self.raw(), other.raw(), out.raw())) }.map(drop)
     }
 
-    /// `self` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the base
-    /// is 1 or -1.
+    /// `self` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
+    /// base is 1 or -1.
     ///
     /// - `self`: any shape and dtype.
     /// - `exponent`: shape that broadcasts with `self`'s; any dtype.
@@ -1053,8 +1053,8 @@ impl Tensor {
         unsafe { made::<Tensor>(sys::flam_bitwise_left_shift_out(self.raw(), other.raw(), out.raw())) }.map(drop)
     }
 
-    /// `self` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide
-    /// as the dtype.
+    /// `self` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
+    /// wide as the dtype.
     ///
     /// - `self`: any shape; integral.
     /// - `other`: shape that broadcasts with `self`'s; integral.

@@ -106,6 +106,146 @@ impl Default for ToOptions {
     }
 }
 
+/// What [`empty_strided_with`](crate::empty_strided_with) may be told.
+#[derive(Debug)]
+pub struct EmptyStridedOptions {
+    /// of the result; default: the default dtype.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: the default device.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for EmptyStridedOptions {
+    fn default() -> Self {
+        Self { dtype: None, device: None, requires_grad: false }
+    }
+}
+
+/// What [`empty_like_with`](crate::empty_like_with) may be told.
+#[derive(Debug)]
+pub struct EmptyLikeOptions {
+    /// of the result; default: `input`'s.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: `input`'s.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for EmptyLikeOptions {
+    fn default() -> Self {
+        Self { dtype: None, device: None, requires_grad: false }
+    }
+}
+
+/// What [`zeros_like_with`](crate::zeros_like_with) may be told.
+#[derive(Debug)]
+pub struct ZerosLikeOptions {
+    /// of the result; default: `input`'s.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: `input`'s.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for ZerosLikeOptions {
+    fn default() -> Self {
+        Self { dtype: None, device: None, requires_grad: false }
+    }
+}
+
+/// What [`ones_like_with`](crate::ones_like_with) may be told.
+#[derive(Debug)]
+pub struct OnesLikeOptions {
+    /// of the result; default: `input`'s.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: `input`'s.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for OnesLikeOptions {
+    fn default() -> Self {
+        Self { dtype: None, device: None, requires_grad: false }
+    }
+}
+
+/// What [`full_like_with`](crate::full_like_with) may be told.
+#[derive(Debug)]
+pub struct FullLikeOptions {
+    /// of the result; default: `input`'s.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: `input`'s.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for FullLikeOptions {
+    fn default() -> Self {
+        Self { dtype: None, device: None, requires_grad: false }
+    }
+}
+
+/// What [`linspace_with`](crate::linspace_with) may be told.
+#[derive(Debug)]
+pub struct LinspaceOptions {
+    /// of the result; default: the default dtype.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: the default device.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for LinspaceOptions {
+    fn default() -> Self {
+        Self { dtype: None, device: None, requires_grad: false }
+    }
+}
+
+/// What [`logspace_with`](crate::logspace_with) may be told.
+#[derive(Debug)]
+pub struct LogspaceOptions {
+    /// the base; default 10.
+    pub base: f64,
+    /// of the result; default: the default dtype.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: the default device.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for LogspaceOptions {
+    fn default() -> Self {
+        Self { base: 10.0, dtype: None, device: None, requires_grad: false }
+    }
+}
+
+/// What [`eye_with`](crate::eye_with) may be told.
+#[derive(Debug)]
+pub struct EyeOptions {
+    /// columns; default: `n`.
+    pub m: Option<i64>,
+    /// of the result; default: the default dtype.
+    pub dtype: Option<Dtype>,
+    /// of the result; default: the default device.
+    pub device: Option<Device>,
+    /// whether autograd records operations on it; default false.
+    pub requires_grad: bool,
+}
+
+impl Default for EyeOptions {
+    fn default() -> Self {
+        Self { m: None, dtype: None, device: None, requires_grad: false }
+    }
+}
+
 /// A bare number, as an operand: it promotes by its category only.
 ///
 /// - `value`: the number.
@@ -303,6 +443,255 @@ pub fn arange_with(
     unsafe { made(sys::flam_arange(start.raw(), end.raw(), step.raw(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
 }
 
+/// A tensor with given strides whose elements are not set.
+///
+/// - `size`: the shape.
+/// - `stride`: distances in elements, one per dimension, not negative.
+/// - returns: a tensor of that geometry.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) for negative numbers or lists of different length; out of memory.
+pub fn empty_strided(size: &[i64], stride: &[i64]) -> Result<Tensor> {
+    empty_strided_with(size, stride, EmptyStridedOptions::default())
+}
+
+/// A tensor with given strides whose elements are not set.
+///
+/// - `size`: the shape.
+/// - `stride`: distances in elements, one per dimension, not negative.
+/// - `options`: the rest, [`EmptyStridedOptions`].
+/// - returns: a tensor of that geometry.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) for negative numbers or lists of different length; out of memory.
+pub fn empty_strided_with(
+    size: &[i64],
+    stride: &[i64],
+    options: EmptyStridedOptions,
+) -> Result<Tensor> {
+    crate::open_library()?;
+    let EmptyStridedOptions { dtype, device, requires_grad } = options;
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_empty_strided(size.as_ptr(), size.len(), stride.as_ptr(), stride.len(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
+/// A tensor like another, whose elements are not set.
+///
+/// - `input`: gives shape and dense layout.
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn empty_like(input: impl Operand) -> Result<Tensor> {
+    empty_like_with(input, EmptyLikeOptions::default())
+}
+
+/// A tensor like another, whose elements are not set.
+///
+/// - `input`: gives shape and dense layout.
+/// - `options`: the rest, [`EmptyLikeOptions`].
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn empty_like_with(input: impl Operand, options: EmptyLikeOptions) -> Result<Tensor> {
+    crate::open_library()?;
+    let EmptyLikeOptions { dtype, device, requires_grad } = options;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_empty_like(input.raw(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
+/// Zeros in the shape of another tensor.
+///
+/// - `input`: gives shape and dense layout.
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn zeros_like(input: impl Operand) -> Result<Tensor> {
+    zeros_like_with(input, ZerosLikeOptions::default())
+}
+
+/// Zeros in the shape of another tensor.
+///
+/// - `input`: gives shape and dense layout.
+/// - `options`: the rest, [`ZerosLikeOptions`].
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn zeros_like_with(input: impl Operand, options: ZerosLikeOptions) -> Result<Tensor> {
+    crate::open_library()?;
+    let ZerosLikeOptions { dtype, device, requires_grad } = options;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_zeros_like(input.raw(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
+/// Ones in the shape of another tensor.
+///
+/// - `input`: gives shape and dense layout.
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn ones_like(input: impl Operand) -> Result<Tensor> {
+    ones_like_with(input, OnesLikeOptions::default())
+}
+
+/// Ones in the shape of another tensor.
+///
+/// - `input`: gives shape and dense layout.
+/// - `options`: the rest, [`OnesLikeOptions`].
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn ones_like_with(input: impl Operand, options: OnesLikeOptions) -> Result<Tensor> {
+    crate::open_library()?;
+    let OnesLikeOptions { dtype, device, requires_grad } = options;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_ones_like(input.raw(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
+/// One value in the shape of another tensor.
+///
+/// - `input`: gives shape and dense layout.
+/// - `fill_value`: a number or 0-d tensor.
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where `fill_value` is not 0-d; [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn full_like(input: impl Operand, fill_value: impl Operand) -> Result<Tensor> {
+    full_like_with(input, fill_value, FullLikeOptions::default())
+}
+
+/// One value in the shape of another tensor.
+///
+/// - `input`: gives shape and dense layout.
+/// - `fill_value`: a number or 0-d tensor.
+/// - `options`: the rest, [`FullLikeOptions`].
+/// - returns: a tensor of `input`'s shape.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where `fill_value` is not 0-d; [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+pub fn full_like_with(
+    input: impl Operand,
+    fill_value: impl Operand,
+    options: FullLikeOptions,
+) -> Result<Tensor> {
+    crate::open_library()?;
+    let FullLikeOptions { dtype, device, requires_grad } = options;
+    let input = input.hold();
+    let fill_value = fill_value.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_full_like(input.raw(), fill_value.raw(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
+/// Numbers at equal distances, both ends included.
+///
+/// - `start`: the first number.
+/// - `end`: the last number.
+/// - `steps`: how many.
+/// - returns: \[steps\].
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where `steps` is negative.
+pub fn linspace(start: f64, end: f64, steps: i64) -> Result<Tensor> {
+    linspace_with(start, end, steps, LinspaceOptions::default())
+}
+
+/// Numbers at equal distances, both ends included.
+///
+/// - `start`: the first number.
+/// - `end`: the last number.
+/// - `steps`: how many.
+/// - `options`: the rest, [`LinspaceOptions`].
+/// - returns: \[steps\].
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where `steps` is negative.
+pub fn linspace_with(start: f64, end: f64, steps: i64, options: LinspaceOptions) -> Result<Tensor> {
+    crate::open_library()?;
+    let LinspaceOptions { dtype, device, requires_grad } = options;
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_linspace(start, end, steps, dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
+/// Powers of a base at equal distances of the exponent, both ends included.
+///
+/// - `start`: the first exponent.
+/// - `end`: the last exponent.
+/// - `steps`: how many.
+/// - returns: \[steps\].
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where `steps` is negative.
+pub fn logspace(start: f64, end: f64, steps: i64) -> Result<Tensor> {
+    logspace_with(start, end, steps, LogspaceOptions::default())
+}
+
+/// Powers of a base at equal distances of the exponent, both ends included.
+///
+/// - `start`: the first exponent.
+/// - `end`: the last exponent.
+/// - `steps`: how many.
+/// - `options`: the rest, [`LogspaceOptions`].
+/// - returns: \[steps\].
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where `steps` is negative.
+pub fn logspace_with(start: f64, end: f64, steps: i64, options: LogspaceOptions) -> Result<Tensor> {
+    crate::open_library()?;
+    let LogspaceOptions { base, dtype, device, requires_grad } = options;
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_logspace(start, end, steps, base, dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
+/// Ones on the diagonal, zeros elsewhere.
+///
+/// - `n`: rows.
+/// - returns: \[n, m\].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) for negative numbers.
+pub fn eye(n: i64) -> Result<Tensor> {
+    eye_with(n, EyeOptions::default())
+}
+
+/// Ones on the diagonal, zeros elsewhere.
+///
+/// - `n`: rows.
+/// - `options`: the rest, [`EyeOptions`].
+/// - returns: \[n, m\].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) for negative numbers.
+pub fn eye_with(n: i64, options: EyeOptions) -> Result<Tensor> {
+    crate::open_library()?;
+    let EyeOptions { m, dtype, device, requires_grad } = options;
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_eye(n, m.as_ref().map_or(null(), |v| v as *const _), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
+}
+
 impl Tensor {
     /// Sets every element to one value, in place.
     ///
@@ -404,5 +793,167 @@ impl Tensor {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made::<Tensor>(sys::flam_resize_(self.raw(), size.as_ptr(), size.len()))? };
         Ok(self)
+    }
+
+    /// The lower triangle of matrices; zeros above.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn tril(&self) -> Result<Tensor> {
+        self.tril_with(0)
+    }
+
+    /// The lower triangle of matrices; zeros above.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn tril_with(&self, diagonal: i64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_tril(self.raw(), diagonal)) }
+    }
+
+    /// In-place form of `Tensor::tril`: the lower triangle of matrices; zeros above.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn tril_(&mut self) -> Result<&mut Tensor> {
+        self.tril_with_(0)
+    }
+
+    /// In-place form of `Tensor::tril`: the lower triangle of matrices; zeros above.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn tril_with_(&mut self, diagonal: i64) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_tril_(self.raw(), diagonal))? };
+        Ok(self)
+    }
+
+    /// `Tensor::tril` into an existing tensor.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn tril_out(&self, out: &mut Tensor) -> Result<()> {
+        self.tril_out_with(out, 0)
+    }
+
+    /// `Tensor::tril` into an existing tensor.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn tril_out_with(&self, out: &mut Tensor, diagonal: i64) -> Result<()> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_tril_out(self.raw(), diagonal, out.raw())) }.map(drop)
+    }
+
+    /// The upper triangle of matrices; zeros below.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn triu(&self) -> Result<Tensor> {
+        self.triu_with(0)
+    }
+
+    /// The upper triangle of matrices; zeros below.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn triu_with(&self, diagonal: i64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_triu(self.raw(), diagonal)) }
+    }
+
+    /// In-place form of `Tensor::triu`: the upper triangle of matrices; zeros below.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn triu_(&mut self) -> Result<&mut Tensor> {
+        self.triu_with_(0)
+    }
+
+    /// In-place form of `Tensor::triu`: the upper triangle of matrices; zeros below.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn triu_with_(&mut self, diagonal: i64) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_triu_(self.raw(), diagonal))? };
+        Ok(self)
+    }
+
+    /// `Tensor::triu` into an existing tensor.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn triu_out(&self, out: &mut Tensor) -> Result<()> {
+        self.triu_out_with(out, 0)
+    }
+
+    /// `Tensor::triu` into an existing tensor.
+    ///
+    /// - `self`: \[..., n, m\], any dtype.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for fewer than two dimensions.
+    pub fn triu_out_with(&self, out: &mut Tensor, diagonal: i64) -> Result<()> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_triu_out(self.raw(), diagonal, out.raw())) }.map(drop)
     }
 }

@@ -260,6 +260,138 @@ impl fmt::Debug for Rounding {
     }
 }
 
+/// What one item of an index expression `x[a, b, ...]` is.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct IndexKind(pub i32);
+
+impl IndexKind {
+    /// [`IndexKind::UNSPECIFIED`](crate::IndexKind::UNSPECIFIED)
+    pub const UNSPECIFIED: IndexKind = IndexKind(0);
+    /// [`IndexKind::INT`](crate::IndexKind::INT)
+    pub const INT: IndexKind = IndexKind(1);
+    /// [`IndexKind::SLICE`](crate::IndexKind::SLICE)
+    pub const SLICE: IndexKind = IndexKind(2);
+    /// [`IndexKind::ELLIPSIS`](crate::IndexKind::ELLIPSIS)
+    pub const ELLIPSIS: IndexKind = IndexKind(3);
+    /// [`IndexKind::NEWAXIS`](crate::IndexKind::NEWAXIS)
+    pub const NEWAXIS: IndexKind = IndexKind(4);
+    /// [`IndexKind::BOOL`](crate::IndexKind::BOOL)
+    pub const BOOL: IndexKind = IndexKind(5);
+    /// [`IndexKind::TENSOR`](crate::IndexKind::TENSOR)
+    pub const TENSOR: IndexKind = IndexKind(6);
+}
+
+impl fmt::Debug for IndexKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "INT",
+            2 => "SLICE",
+            3 => "ELLIPSIS",
+            4 => "NEWAXIS",
+            5 => "BOOL",
+            6 => "TENSOR",
+            other => return write!(f, "IndexKind({})", other),
+        })
+    }
+}
+
+/// Which of a weight's two sizes keeps the variance: that of the forward or of the backward pass.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Fan(pub i32);
+
+impl Fan {
+    /// [`Fan::UNSPECIFIED`](crate::Fan::UNSPECIFIED)
+    pub const UNSPECIFIED: Fan = Fan(0);
+    /// [`Fan::IN`](crate::Fan::IN)
+    pub const IN: Fan = Fan(1);
+    /// [`Fan::OUT`](crate::Fan::OUT)
+    pub const OUT: Fan = Fan(2);
+}
+
+impl fmt::Debug for Fan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "IN",
+            2 => "OUT",
+            other => return write!(f, "Fan({})", other),
+        })
+    }
+}
+
+/// How `meshgrid` orders the first two dimensions.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct MeshgridIndexing(pub i32);
+
+impl MeshgridIndexing {
+    /// [`MeshgridIndexing::UNSPECIFIED`](crate::MeshgridIndexing::UNSPECIFIED)
+    pub const UNSPECIFIED: MeshgridIndexing = MeshgridIndexing(0);
+    /// [`MeshgridIndexing::IJ`](crate::MeshgridIndexing::IJ)
+    pub const IJ: MeshgridIndexing = MeshgridIndexing(1);
+    /// [`MeshgridIndexing::XY`](crate::MeshgridIndexing::XY)
+    pub const XY: MeshgridIndexing = MeshgridIndexing(2);
+}
+
+impl fmt::Debug for MeshgridIndexing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "IJ",
+            2 => "XY",
+            other => return write!(f, "MeshgridIndexing({})", other),
+        })
+    }
+}
+
+/// Elementwise non-linearities as modules.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Activation(pub i32);
+
+impl Activation {
+    /// [`Activation::UNSPECIFIED`](crate::Activation::UNSPECIFIED)
+    pub const UNSPECIFIED: Activation = Activation(0);
+    /// [`Activation::RELU`](crate::Activation::RELU)
+    pub const RELU: Activation = Activation(1);
+    /// [`Activation::SIGMOID`](crate::Activation::SIGMOID)
+    pub const SIGMOID: Activation = Activation(2);
+    /// [`Activation::TANH`](crate::Activation::TANH)
+    pub const TANH: Activation = Activation(3);
+    /// [`Activation::GELU`](crate::Activation::GELU)
+    pub const GELU: Activation = Activation(4);
+    /// [`Activation::SILU`](crate::Activation::SILU)
+    pub const SILU: Activation = Activation(5);
+    /// [`Activation::IDENTITY`](crate::Activation::IDENTITY)
+    pub const IDENTITY: Activation = Activation(6);
+}
+
+impl fmt::Debug for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "RELU",
+            2 => "SIGMOID",
+            3 => "TANH",
+            4 => "GELU",
+            5 => "SILU",
+            6 => "IDENTITY",
+            other => return write!(f, "Activation({})", other),
+        })
+    }
+}
+
 /// When a hook runs.
 ///
 /// A newer library may have values that this crate has no name for.

@@ -2,7 +2,137 @@
 
 use super::prelude::*;
 
+/// Where the elements are not zero, one tensor per dimension.
+///
+/// - `condition`: any dtype.
+/// - returns: as many \[n\] int64 tensors as `condition` has dimensions; one for a 0-d tensor.
+pub fn nonzero_tuple(condition: impl Operand) -> Result<Vec<Tensor>> {
+    crate::open_library()?;
+    let condition = condition.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { list(sys::flam_nonzero_tuple(condition.raw())) }
+}
+
 impl Tensor {
+    /// Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used, else a copy.
+    ///
+    /// - `self`: any tensor.
+    /// - `kinds`: what each item is.
+    /// - `bounds`: three numbers per item: start, stop (past an end is fine: INT64_MAX for none) and step of a slice; the index, twice unused; the truth value, twice unused; all unused for other kinds.
+    /// - returns: what the items select; dimensions of tensors that stand apart come first.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range or too many items; [`Status::SHAPE`](crate::Status::SHAPE) for tensors that do not broadcast; [`Status::DTYPE`](crate::Status::DTYPE) for tensors of another dtype; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a step below 1.
+    pub fn index(&self, kinds: &[i64], bounds: &[i64]) -> Result<Tensor> {
+        self.index_with(kinds, bounds, None)
+    }
+
+    /// Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used, else a copy.
+    ///
+    /// - `self`: any tensor.
+    /// - `kinds`: what each item is.
+    /// - `bounds`: three numbers per item: start, stop (past an end is fine: INT64_MAX for none) and step of a slice; the index, twice unused; the truth value, twice unused; all unused for other kinds.
+    /// - `tensors`: one per item of kind [`IndexKind::TENSOR`](crate::IndexKind::TENSOR), in order; int64, int32, bool or uint8 (a mask).
+    /// - returns: what the items select; dimensions of tensors that stand apart come first.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range or too many items; [`Status::SHAPE`](crate::Status::SHAPE) for tensors that do not broadcast; [`Status::DTYPE`](crate::Status::DTYPE) for tensors of another dtype; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a step below 1.
+    pub fn index_with(
+        &self,
+        kinds: &[i64],
+        bounds: &[i64],
+        tensors: Option<&[&Tensor]>,
+    ) -> Result<Tensor> {
+        let tensors = tensors.map(pointers);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_index(self.raw(), kinds.as_ptr(), kinds.len(), bounds.as_ptr(), bounds.len(), tensors.as_ref().map_or(null(), |v| v.as_ptr()), tensors.as_ref().map_or(0, |v| v.len()))) }
+    }
+
+    /// Python's `input[items] = values`, in place.
+    ///
+    /// - `self`: the tensor to write to.
+    /// - `kinds`: what each item is, as for `Tensor::index`.
+    /// - `bounds`: three numbers per item, as for `Tensor::index`.
+    /// - `tensors`: the index tensors, as for `Tensor::index`.
+    /// - `values`: a number, or a tensor whose shape broadcasts to what the items select.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// as `Tensor::index`; [`Status::SHAPE`](crate::Status::SHAPE) where `values` do not broadcast; [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad.
+    pub fn index_put_(
+        &mut self,
+        kinds: &[i64],
+        bounds: &[i64],
+        tensors: Option<&[&Tensor]>,
+        values: impl Operand,
+    ) -> Result<&mut Tensor> {
+        self.index_put_with_(kinds, bounds, tensors, values, false)
+    }
+
+    /// Python's `input[items] = values`, in place.
+    ///
+    /// - `self`: the tensor to write to.
+    /// - `kinds`: what each item is, as for `Tensor::index`.
+    /// - `bounds`: three numbers per item, as for `Tensor::index`.
+    /// - `tensors`: the index tensors, as for `Tensor::index`.
+    /// - `values`: a number, or a tensor whose shape broadcasts to what the items select.
+    /// - `accumulate`: whether to add instead of replacing; equal indices then add up; default false.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// as `Tensor::index`; [`Status::SHAPE`](crate::Status::SHAPE) where `values` do not broadcast; [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad.
+    pub fn index_put_with_(
+        &mut self,
+        kinds: &[i64],
+        bounds: &[i64],
+        tensors: Option<&[&Tensor]>,
+        values: impl Operand,
+        accumulate: bool,
+    ) -> Result<&mut Tensor> {
+        let tensors = tensors.map(pointers);
+        let values = values.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_index_put_(self.raw(), kinds.as_ptr(), kinds.len(), bounds.as_ptr(), bounds.len(), tensors.as_ref().map_or(null(), |v| v.as_ptr()), tensors.as_ref().map_or(0, |v| v.len()), values.raw(), i32::from(accumulate)))? };
+        Ok(self)
+    }
+
+    /// The slices of a dimension that an index names.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: \[n\] or 0-d, int64 or int32.
+    /// - returns: `self`'s shape with size n along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE) for an index of more dimensions.
+    pub fn index_select(&self, dim: i64, index: impl Operand) -> Result<Tensor> {
+        let index = index.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_index_select(self.raw(), dim, index.raw())) }
+    }
+
+    /// `Tensor::index_select` into an existing tensor.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: \[n\] or 0-d, int64 or int32.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE) for an index of more dimensions.
+    pub fn index_select_out(&self, dim: i64, index: impl Operand, out: &mut Tensor) -> Result<()> {
+        let index = index.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_index_select_out(self.raw(), dim, index.raw(), out.raw())) }.map(drop)
+    }
+
     /// Adds slices to the slices of a tensor that an index names; equal indices add up.
     ///
     /// - `self`: any shape and dtype.
@@ -136,5 +266,448 @@ impl Tensor {
         let source = source.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made::<Tensor>(sys::flam_index_add_out(self.raw(), dim, index.raw(), source.raw(), alpha, out.raw())) }.map(drop)
+    }
+
+    /// Replaces the slices that an index names.
+    ///
+    /// - `self`: any shape and dtype.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: \[n\] or 0-d, int64 or int32.
+    /// - `source`: `self`'s shape with size n along `dim`; `self`'s dtype.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn index_copy(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+    ) -> Result<Tensor> {
+        let index = index.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_index_copy(self.raw(), dim, index.raw(), source.raw())) }
+    }
+
+    /// In-place form of `Tensor::index_copy`: replaces the slices that an index names.
+    ///
+    /// - `self`: any shape and dtype.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: \[n\] or 0-d, int64 or int32.
+    /// - `source`: `self`'s shape with size n along `dim`; `self`'s dtype.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn index_copy_(
+        &mut self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+    ) -> Result<&mut Tensor> {
+        let index = index.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_index_copy_(self.raw(), dim, index.raw(), source.raw()))? };
+        Ok(self)
+    }
+
+    /// `Tensor::index_copy` into an existing tensor.
+    ///
+    /// - `self`: any shape and dtype.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: \[n\] or 0-d, int64 or int32.
+    /// - `source`: `self`'s shape with size n along `dim`; `self`'s dtype.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn index_copy_out(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        source: impl Operand,
+        out: &mut Tensor,
+    ) -> Result<()> {
+        let index = index.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_index_copy_out(self.raw(), dim, index.raw(), source.raw(), out.raw())) }.map(drop)
+    }
+
+    /// Sets the slices that an index names to one value.
+    ///
+    /// - `self`: any shape and dtype.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: \[n\] or 0-d, int64 or int32.
+    /// - `value`: a number or 0-d tensor.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE) where `value` is not 0-d.
+    pub fn index_fill(&self, dim: i64, index: impl Operand, value: impl Operand) -> Result<Tensor> {
+        let index = index.hold();
+        let value = value.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_index_fill(self.raw(), dim, index.raw(), value.raw())) }
+    }
+
+    /// In-place form of `Tensor::index_fill`: sets the slices that an index names to one value.
+    ///
+    /// - `self`: any shape and dtype.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: \[n\] or 0-d, int64 or int32.
+    /// - `value`: a number or 0-d tensor.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE) where `value` is not 0-d.
+    pub fn index_fill_(
+        &mut self,
+        dim: i64,
+        index: impl Operand,
+        value: impl Operand,
+    ) -> Result<&mut Tensor> {
+        let index = index.hold();
+        let value = value.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_index_fill_(self.raw(), dim, index.raw(), value.raw()))? };
+        Ok(self)
+    }
+
+    /// Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for `dim` 0.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - returns: `index`'s shape, `self`'s dtype.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn gather(&self, dim: i64, index: impl Operand) -> Result<Tensor> {
+        let index = index.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_gather(self.raw(), dim, index.raw())) }
+    }
+
+    /// `Tensor::gather` into an existing tensor.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn gather_out(&self, dim: i64, index: impl Operand, out: &mut Tensor) -> Result<()> {
+        let index = index.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_gather_out(self.raw(), dim, index.raw(), out.raw())) }.map(drop)
+    }
+
+    /// Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `self`.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - `src`: a number, or a tensor not smaller than `index` of `self`'s dtype.
+    /// - returns: shape and dtype of `self`. Where an index occurs twice, one of the values stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn scatter(&self, dim: i64, index: impl Operand, src: impl Operand) -> Result<Tensor> {
+        let index = index.hold();
+        let src = src.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_scatter(self.raw(), dim, index.raw(), src.raw())) }
+    }
+
+    /// In-place form of `Tensor::scatter`: elements written along a dimension:
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - `src`: a number, or a tensor not smaller than `index` of `self`'s dtype.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn scatter_(
+        &mut self,
+        dim: i64,
+        index: impl Operand,
+        src: impl Operand,
+    ) -> Result<&mut Tensor> {
+        let index = index.hold();
+        let src = src.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_scatter_(self.raw(), dim, index.raw(), src.raw()))? };
+        Ok(self)
+    }
+
+    /// `Tensor::scatter` into an existing tensor.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - `src`: a number, or a tensor not smaller than `index` of `self`'s dtype.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn scatter_out(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        src: impl Operand,
+        out: &mut Tensor,
+    ) -> Result<()> {
+        let index = index.hold();
+        let src = src.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_scatter_out(self.raw(), dim, index.raw(), src.raw(), out.raw())) }.map(drop)
+    }
+
+    /// Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - `src`: not smaller than `index`; `self`'s dtype.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn scatter_add(&self, dim: i64, index: impl Operand, src: impl Operand) -> Result<Tensor> {
+        let index = index.hold();
+        let src = src.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_scatter_add(self.raw(), dim, index.raw(), src.raw())) }
+    }
+
+    /// In-place form of `Tensor::scatter_add`: elements added along a dimension:
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - `src`: not smaller than `index`; `self`'s dtype.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn scatter_add_(
+        &mut self,
+        dim: i64,
+        index: impl Operand,
+        src: impl Operand,
+    ) -> Result<&mut Tensor> {
+        let index = index.hold();
+        let src = src.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_scatter_add_(self.raw(), dim, index.raw(), src.raw()))? };
+        Ok(self)
+    }
+
+    /// `Tensor::scatter_add` into an existing tensor.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension that `index` counts.
+    /// - `index`: as many dimensions as `self`, not greater than it but along `dim`; int64 or int32.
+    /// - `src`: not smaller than `index`; `self`'s dtype.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn scatter_add_out(
+        &self,
+        dim: i64,
+        index: impl Operand,
+        src: impl Operand,
+        out: &mut Tensor,
+    ) -> Result<()> {
+        let index = index.hold();
+        let src = src.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_scatter_add_out(self.raw(), dim, index.raw(), src.raw(), out.raw())) }.map(drop)
+    }
+
+    /// The elements where a mask is true, in C order.
+    ///
+    /// - `self`: any shape that broadcasts with `mask`'s.
+    /// - `mask`: bool.
+    /// - returns: 1-d; how long depends on the mask's values.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `mask` is not bool; [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn masked_select(&self, mask: impl Operand) -> Result<Tensor> {
+        let mask = mask.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_masked_select(self.raw(), mask.raw())) }
+    }
+
+    /// Writes the elements of a source, in order, where a mask is true.
+    ///
+    /// - `self`: any tensor.
+    /// - `mask`: bool; broadcasts to `self`'s shape.
+    /// - `source`: at least as many elements as there are true ones; `self`'s dtype.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE); [`Status::SHAPE`](crate::Status::SHAPE) where the source is too short.
+    pub fn masked_scatter(&self, mask: impl Operand, source: impl Operand) -> Result<Tensor> {
+        let mask = mask.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_masked_scatter(self.raw(), mask.raw(), source.raw())) }
+    }
+
+    /// In-place form of `Tensor::masked_scatter`: writes the elements of a source, in order, where a mask is true.
+    ///
+    /// - `self`: any tensor.
+    /// - `mask`: bool; broadcasts to `self`'s shape.
+    /// - `source`: at least as many elements as there are true ones; `self`'s dtype.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE); [`Status::SHAPE`](crate::Status::SHAPE) where the source is too short.
+    pub fn masked_scatter_(
+        &mut self,
+        mask: impl Operand,
+        source: impl Operand,
+    ) -> Result<&mut Tensor> {
+        let mask = mask.hold();
+        let source = source.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_masked_scatter_(self.raw(), mask.raw(), source.raw()))? };
+        Ok(self)
+    }
+
+    /// Where the elements are not zero.
+    ///
+    /// - `self`: any dtype.
+    /// - returns: \[n, dimensions of `self`\], int64, in C order.
+    pub fn nonzero(&self) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nonzero(self.raw())) }
+    }
+
+    /// Elements of the flattened tensor.
+    ///
+    /// - `self`: any tensor.
+    /// - `index`: any shape; int64 or int32, counts `self`'s elements in C order.
+    /// - returns: `index`'s shape, `self`'s dtype.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn take(&self, index: impl Operand) -> Result<Tensor> {
+        let index = index.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_take(self.raw(), index.raw())) }
+    }
+
+    /// Elements picked along a dimension; shapes broadcast but for that dimension.
+    ///
+    /// - `self`: any tensor.
+    /// - `indices`: int64; as many dimensions as `self`.
+    /// - returns: `indices`' shape, broadcast.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn take_along_dim(&self, indices: impl Operand) -> Result<Tensor> {
+        self.take_along_dim_with(indices, None)
+    }
+
+    /// Elements picked along a dimension; shapes broadcast but for that dimension.
+    ///
+    /// - `self`: any tensor.
+    /// - `indices`: int64; as many dimensions as `self`.
+    /// - `dim`: the dimension that `indices` count; default: the flattened tensor.
+    /// - returns: `indices`' shape, broadcast.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE); [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn take_along_dim_with(&self, indices: impl Operand, dim: Option<i64>) -> Result<Tensor> {
+        let indices = indices.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_take_along_dim(self.raw(), indices.raw(), dim.as_ref().map_or(null(), |v| v as *const _))) }
+    }
+
+    /// Rows of a table, one per index.
+    ///
+    /// - `self`: indices, any shape; int64 or int32, not negative.
+    /// - `weight`: \[n, d\], the table.
+    /// - returns: `self`'s shape and a last dimension of d.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE) where `weight` is not 2-d; [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not integral.
+    pub fn embedding(&self, weight: impl Operand) -> Result<Tensor> {
+        self.embedding_with(weight, None)
+    }
+
+    /// Rows of a table, one per index.
+    ///
+    /// - `self`: indices, any shape; int64 or int32, not negative.
+    /// - `weight`: \[n, d\], the table.
+    /// - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
+    /// - returns: `self`'s shape and a last dimension of d.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for an index out of range; [`Status::SHAPE`](crate::Status::SHAPE) where `weight` is not 2-d; [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not integral.
+    pub fn embedding_with(&self, weight: impl Operand, padding_idx: Option<i64>) -> Result<Tensor> {
+        let weight = weight.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_embedding(self.raw(), weight.raw(), padding_idx.as_ref().map_or(null(), |v| v as *const _))) }
+    }
+
+    /// A 1 at the place of each class, 0 elsewhere.
+    ///
+    /// - `self`: class numbers, any shape; int64.
+    /// - returns: int64, `self`'s shape and a last dimension of `num_classes`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not int64; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative class or one that is not below `num_classes`.
+    pub fn one_hot(&self) -> Result<Tensor> {
+        self.one_hot_with(-1)
+    }
+
+    /// A 1 at the place of each class, 0 elsewhere.
+    ///
+    /// - `self`: class numbers, any shape; int64.
+    /// - `num_classes`: size of the new last dimension; default: one more than the greatest class.
+    /// - returns: int64, `self`'s shape and a last dimension of `num_classes`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not int64; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative class or one that is not below `num_classes`.
+    pub fn one_hot_with(&self, num_classes: i64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_one_hot(self.raw(), num_classes)) }
     }
 }

@@ -46,9 +46,18 @@ pub use generator::*;
 mod index;
 #[allow(unused_imports)]
 pub use index::*;
+mod init;
+#[allow(unused_imports)]
+pub use init::*;
 mod io;
 #[allow(unused_imports)]
 pub use io::*;
+mod join;
+#[allow(unused_imports)]
+pub use join::*;
+mod layers;
+#[allow(unused_imports)]
+pub use layers::*;
 mod loss;
 #[allow(unused_imports)]
 pub use loss::*;
@@ -70,6 +79,9 @@ pub use optim::*;
 mod pointwise;
 #[allow(unused_imports)]
 pub use pointwise::*;
+mod pool;
+#[allow(unused_imports)]
+pub use pool::*;
 mod random;
 #[allow(unused_imports)]
 pub use random::*;

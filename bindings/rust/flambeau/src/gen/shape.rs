@@ -21,6 +21,56 @@ impl Default for SliceOptions {
     }
 }
 
+/// What [`Tensor::diagonal_with`](crate::Tensor::diagonal_with) may be told.
+#[derive(Debug)]
+pub struct DiagonalOptions {
+    /// which diagonal: above the main one where positive; default 0.
+    pub offset: i64,
+    /// rows; default 0.
+    pub dim1: i64,
+    /// columns; default 1.
+    pub dim2: i64,
+}
+
+impl Default for DiagonalOptions {
+    fn default() -> Self {
+        Self { offset: 0, dim1: 0, dim2: 1 }
+    }
+}
+
+/// The tensor with at least one dimension.
+///
+/// - `input`: any tensor.
+/// - returns: `input`, or a view of shape \[1\].
+pub fn atleast_1d(input: impl Operand) -> Result<Tensor> {
+    crate::open_library()?;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_atleast_1d(input.raw())) }
+}
+
+/// The tensor with at least two dimensions.
+///
+/// - `input`: any tensor.
+/// - returns: `input`, or a view of shape \[1, 1\] or \[1, n\].
+pub fn atleast_2d(input: impl Operand) -> Result<Tensor> {
+    crate::open_library()?;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_atleast_2d(input.raw())) }
+}
+
+/// The tensor with at least three dimensions.
+///
+/// - `input`: any tensor.
+/// - returns: `input`, or a view of shape \[1, 1, 1\], \[1, n, 1\] or \[n, m, 1\].
+pub fn atleast_3d(input: impl Operand) -> Result<Tensor> {
+    crate::open_library()?;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_atleast_3d(input.raw())) }
+}
+
 impl Tensor {
     /// A view of another shape over the same memory.
     ///
@@ -299,5 +349,218 @@ impl Tensor {
     pub fn detach(&self) -> Result<Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_detach(self.raw())) }
+    }
+
+    /// Splits one dimension into several.
+    ///
+    /// - `self`: any tensor.
+    /// - `dim`: the dimension to split.
+    /// - `sizes`: what it becomes; one entry may be -1 and is inferred.
+    /// - returns: a view.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for `dim`; [`Status::SHAPE`](crate::Status::SHAPE) where the product differs from the dimension's size.
+    pub fn unflatten(&self, dim: i64, sizes: &[i64]) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_unflatten(self.raw(), dim, sizes.as_ptr(), sizes.len())) }
+    }
+
+    /// All windows of a dimension; they stand in a new last dimension.
+    ///
+    /// - `self`: any tensor.
+    /// - `dimension`: the dimension that windows slide along.
+    /// - `size`: elements of a window.
+    /// - `step`: distance of neighbouring windows, at least 1.
+    /// - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of `size`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for `dimension`; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a window beyond the dimension.
+    pub fn unfold_dim(&self, dimension: i64, size: i64, step: i64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_unfold_dim(self.raw(), dimension, size, step)) }
+    }
+
+    /// A diagonal of two dimensions; it stands in a new last dimension.
+    ///
+    /// - `self`: at least 2-d.
+    /// - returns: a view without `dim1` and `dim2`, and with the diagonal last.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for dimensions out of range; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where they are equal.
+    pub fn diagonal(&self) -> Result<Tensor> {
+        self.diagonal_with(DiagonalOptions::default())
+    }
+
+    /// A diagonal of two dimensions; it stands in a new last dimension.
+    ///
+    /// - `self`: at least 2-d.
+    /// - `options`: the rest, [`DiagonalOptions`].
+    /// - returns: a view without `dim1` and `dim2`, and with the diagonal last.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for dimensions out of range; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where they are equal.
+    pub fn diagonal_with(&self, options: DiagonalOptions) -> Result<Tensor> {
+        let DiagonalOptions { offset, dim1, dim2 } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_diagonal(self.raw(), offset, dim1, dim2)) }
+    }
+
+    /// A view with dimensions moved; the others keep their order.
+    ///
+    /// - `self`: any tensor.
+    /// - `source`: the dimensions to move.
+    /// - `destination`: where they go, one for one.
+    /// - returns: a view.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for dimensions out of range; [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or repeat a dimension.
+    pub fn movedim(&self, source: &[i64], destination: &[i64]) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_movedim(self.raw(), source.as_ptr(), source.len(), destination.as_ptr(), destination.len())) }
+    }
+
+    /// A view in the shape of another tensor.
+    ///
+    /// - `self`: any tensor whose strides allow the shape without a copy.
+    /// - `other`: any tensor of as many elements.
+    /// - returns: a view of `self`.
+    ///
+    /// # Errors
+    ///
+    /// as `Tensor::view`.
+    pub fn view_as(&self, other: impl Operand) -> Result<Tensor> {
+        let other = other.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_view_as(self.raw(), other.raw())) }
+    }
+
+    /// The same elements in the shape of another tensor.
+    ///
+    /// - `self`: any tensor.
+    /// - `other`: any tensor of as many elements.
+    /// - returns: a view where possible, else a copy.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the element counts differ.
+    pub fn reshape_as(&self, other: impl Operand) -> Result<Tensor> {
+        let other = other.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_reshape_as(self.raw(), other.raw())) }
+    }
+
+    /// A view that repeats dimensions of size 1 up to another tensor's shape.
+    ///
+    /// - `self`: any tensor.
+    /// - `other`: any tensor.
+    /// - returns: a view in `other`'s shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where a size other than 1 would change.
+    pub fn expand_as(&self, other: impl Operand) -> Result<Tensor> {
+        let other = other.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_expand_as(self.raw(), other.raw())) }
+    }
+
+    /// A view that repeats dimensions of size 1 up to a shape.
+    ///
+    /// - `self`: any tensor.
+    /// - `size`: the shape.
+    /// - returns: a view of shape `size`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where a size other than 1 would change.
+    pub fn broadcast_to(&self, size: &[i64]) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_broadcast_to(self.raw(), size.as_ptr(), size.len())) }
+    }
+
+    /// All elements in one dimension.
+    ///
+    /// - `self`: any tensor.
+    /// - returns: \[n\], a view where possible, else a copy.
+    pub fn ravel(&self) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_ravel(self.raw())) }
+    }
+
+    /// Drops dimensions of size 1 in place.
+    ///
+    /// - `self`: the tensor to change.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for a dimension out of range; [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad.
+    pub fn squeeze_(&mut self) -> Result<&mut Tensor> {
+        self.squeeze_with_(None)
+    }
+
+    /// Drops dimensions of size 1 in place.
+    ///
+    /// - `self`: the tensor to change.
+    /// - `dim`: which dimensions to drop where their size is 1; default: all.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for a dimension out of range; [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad.
+    pub fn squeeze_with_(&mut self, dim: Option<&[i64]>) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_squeeze_(self.raw(), dim.map_or(null(), |v| v.as_ptr()), dim.map_or(0, |v| v.len())))? };
+        Ok(self)
+    }
+
+    /// Adds a dimension of size 1 in place.
+    ///
+    /// - `self`: the tensor to change.
+    /// - `dim`: where the new dimension stands; negative from the end of the result.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for `dim` out of range; [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad.
+    pub fn unsqueeze_(&mut self, dim: i64) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_unsqueeze_(self.raw(), dim))? };
+        Ok(self)
+    }
+
+    /// Exchanges two dimensions in place.
+    ///
+    /// - `self`: the tensor to change.
+    /// - `dim0`: the first dimension.
+    /// - `dim1`: the second dimension.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for a dimension out of range; [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad.
+    pub fn transpose_(&mut self, dim0: i64, dim1: i64) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_transpose_(self.raw(), dim0, dim1))? };
+        Ok(self)
+    }
+
+    /// Transposes a matrix in place.
+    ///
+    /// - `self`: at most 2-d.
+    /// - returns: `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) for more than two dimensions; [`Status::AUTOGRAD`](crate::Status::AUTOGRAD) for a leaf that requires grad.
+    pub fn t_(&mut self) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_t_(self.raw()))? };
+        Ok(self)
     }
 }

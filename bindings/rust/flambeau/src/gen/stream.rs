@@ -223,7 +223,7 @@ impl Stream {
     pub unsafe fn from_native(device: Device, native: *mut c_void) -> Result<Stream> {
         crate::open_library()?;
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made(sys::flam_stream_from_native(device.0, native)) }
+        made(sys::flam_stream_from_native(device.0, native))
     }
 
     /// The device of a stream.
