@@ -1,7 +1,7 @@
 """How a C function reads in Rust: its place, its name, and the Rust side of each parameter kind.
 
 A function whose name begins with a handle's belongs to that type; an operation on a tensor is a method of
-`Tensor`; `flam_<kind>_new` makes the handle it returns; what is left is a function of the crate.
+`Tensor`; `flam_<kind>_new` and `flam_nn_<kind>` make the handle they return; what is left is a function of the crate.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ class RustApi:
             return Place(self.classes.get(owner), identifier(f.name.removeprefix(owner + "_")), method)
         if f.op.endswith("_new") and f.result["kind"] == "handle":
             return Place(self.classes[pointee(f.result["type"])], identifier(f.op.removesuffix("_new")), False)
+        if f.op.startswith("nn_") and pointee(f.result["type"]) == "flam_module":
+            return Place(self.classes["flam_module"], identifier(f.op.removeprefix("nn_")), False)
         if f.namespace == "ops" and first is not None and first.kind == "tensor" and not creates(f):
             if not f.torch or f.form or any(not t.startswith("torch.") for t in f.torch):
                 return Place("Tensor", identifier(_TRAIT_METHODS.get(f.op, f.op)), True)
@@ -140,7 +142,7 @@ def _reference(rust: RustApi, f: Function, p: Param, n: str) -> Argument:
     name = "Tensor" if p.kind == "tensor" else rust.handles[pointee(p.type)]
     if rust.operand(f, p):
         return Argument(p, "impl Operand", f"{n}.raw()", f"let {n} = {n}.hold();")
-    unique = p.mutable and (p.kind == "tensor" or f.namespace == "ops")
+    unique = p.mutable and (p.kind == "tensor" or name == "Generator")  # drawing from a generator writes to it
     mut = "mut " if unique else ""
     if p.nullable:
         return Argument(p, f"Option<&{mut}{name}>", f"{n}.map_or(null_mut(), |v| v.raw())", borrows=True)

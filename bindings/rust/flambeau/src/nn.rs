@@ -65,6 +65,19 @@ pub trait Module: Send + Sync + 'static {
     fn parts(&self, parts: &mut Parts<'_>) -> Result<()>;
 }
 
+/// One layer after the other, named "0", "1" and so on.
+///
+/// # Errors
+///
+/// Out of memory.
+pub fn sequential(layers: impl IntoIterator<Item = Layer>) -> Result<Layer> {
+    let mut all = Layer::sequential()?;
+    for layer in layers {
+        all.append(&layer)?;
+    }
+    Ok(all)
+}
+
 /// The last part of a type's name: `Net` of `digits::Net`.
 pub(crate) fn short_name<T: ?Sized>() -> String {
     let name = std::any::type_name::<T>();

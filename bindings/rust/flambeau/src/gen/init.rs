@@ -10,7 +10,7 @@ pub struct InitUniformOptions<'a> {
     /// bound; default 1.
     pub b: f64,
     /// where the numbers come from; default: the default generator of its device.
-    pub generator: Option<&'a Generator>,
+    pub generator: Option<&'a mut Generator>,
 }
 
 impl Default for InitUniformOptions<'_> {
@@ -27,7 +27,7 @@ pub struct InitNormalOptions<'a> {
     /// default 1.
     pub std: f64,
     /// where the numbers come from; default: the default generator of its device.
-    pub generator: Option<&'a Generator>,
+    pub generator: Option<&'a mut Generator>,
 }
 
 impl Default for InitNormalOptions<'_> {
@@ -44,7 +44,7 @@ pub struct InitKaimingUniformOptions<'a> {
     /// which fan; default [`Fan::IN`](crate::Fan::IN).
     pub mode: Fan,
     /// where the numbers come from; default: the default generator of its device.
-    pub generator: Option<&'a Generator>,
+    pub generator: Option<&'a mut Generator>,
 }
 
 impl Default for InitKaimingUniformOptions<'_> {
@@ -61,7 +61,7 @@ pub struct InitKaimingNormalOptions<'a> {
     /// which fan; default [`Fan::IN`](crate::Fan::IN).
     pub mode: Fan,
     /// where the numbers come from; default: the default generator of its device.
-    pub generator: Option<&'a Generator>,
+    pub generator: Option<&'a mut Generator>,
 }
 
 impl Default for InitKaimingNormalOptions<'_> {
@@ -160,7 +160,7 @@ pub fn init_xavier_uniform(tensor: &mut Tensor) -> Result<()> {
 pub fn init_xavier_uniform_with(
     tensor: &mut Tensor,
     gain: f64,
-    generator: Option<&Generator>,
+    generator: Option<&mut Generator>,
 ) -> Result<()> {
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
     unsafe { check(sys::flam_init_xavier_uniform(tensor.raw(), gain, generator.map_or(null_mut(), |v| v.raw()))) }
@@ -193,7 +193,7 @@ pub fn init_xavier_normal(tensor: &mut Tensor) -> Result<()> {
 pub fn init_xavier_normal_with(
     tensor: &mut Tensor,
     gain: f64,
-    generator: Option<&Generator>,
+    generator: Option<&mut Generator>,
 ) -> Result<()> {
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
     unsafe { check(sys::flam_init_xavier_normal(tensor.raw(), gain, generator.map_or(null_mut(), |v| v.raw()))) }

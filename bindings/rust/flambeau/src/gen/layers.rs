@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// What [`nn_linear_with`](crate::nn_linear_with) may be told.
+/// What [`Layer::linear_with`](crate::Layer::linear_with) may be told.
 #[derive(Debug)]
 pub struct NnLinearOptions {
     /// whether there is a bias; default true.
@@ -19,7 +19,7 @@ impl Default for NnLinearOptions {
     }
 }
 
-/// What [`nn_conv2d_with`](crate::nn_conv2d_with) may be told.
+/// What [`Layer::conv2d_with`](crate::Layer::conv2d_with) may be told.
 #[derive(Debug)]
 pub struct NnConv2dOptions<'a> {
     /// distance of the windows; default 1.
@@ -44,7 +44,7 @@ impl Default for NnConv2dOptions<'_> {
     }
 }
 
-/// What [`nn_batch_norm_with`](crate::nn_batch_norm_with) may be told.
+/// What [`Layer::batch_norm_with`](crate::Layer::batch_norm_with) may be told.
 #[derive(Debug)]
 pub struct NnBatchNormOptions {
     /// added to the variance; default 1e-5.
@@ -67,256 +67,256 @@ impl Default for NnBatchNormOptions {
     }
 }
 
-/// Affine map `x @ weight.T + bias`, with parameters `weight` \[out, in\] and `bias` \[out\].
-///
-/// - `in_features`: size of the input's last dimension.
-/// - `out_features`: size of the result's last dimension.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size; [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
-pub fn nn_linear(in_features: i64, out_features: i64) -> Result<Layer> {
-    nn_linear_with(in_features, out_features, NnLinearOptions::default())
-}
-
-/// Affine map `x @ weight.T + bias`, with parameters `weight` \[out, in\] and `bias` \[out\].
-///
-/// - `in_features`: size of the input's last dimension.
-/// - `out_features`: size of the result's last dimension.
-/// - `options`: the rest, [`NnLinearOptions`].
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size; [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
-pub fn nn_linear_with(
-    in_features: i64,
-    out_features: i64,
-    options: NnLinearOptions,
-) -> Result<Layer> {
-    crate::open_library()?;
-    let NnLinearOptions { bias, device, dtype } = options;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_linear(in_features, out_features, i32::from(bias), device.map_or(0, |v| v.0), dtype.map_or(0, |v| v.0))) }
-}
-
-/// Convolution of images, with parameters `weight` \[out, in / groups, kh, kw\] and `bias` \[out\].
-///
-/// - `in_channels`: channels of the input.
-/// - `out_channels`: channels of the result.
-/// - `kernel_size`: kh and kw, or one number for both.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it.
-pub fn nn_conv2d(in_channels: i64, out_channels: i64, kernel_size: &[i64]) -> Result<Layer> {
-    nn_conv2d_with(in_channels, out_channels, kernel_size, NnConv2dOptions::default())
-}
-
-/// Convolution of images, with parameters `weight` \[out, in / groups, kh, kw\] and `bias` \[out\].
-///
-/// - `in_channels`: channels of the input.
-/// - `out_channels`: channels of the result.
-/// - `kernel_size`: kh and kw, or one number for both.
-/// - `options`: the rest, [`NnConv2dOptions`].
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it.
-pub fn nn_conv2d_with(
-    in_channels: i64,
-    out_channels: i64,
-    kernel_size: &[i64],
-    options: NnConv2dOptions<'_>,
-) -> Result<Layer> {
-    crate::open_library()?;
-    let NnConv2dOptions { stride, padding, dilation, groups, bias, device, dtype } = options;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_conv2d(in_channels, out_channels, kernel_size.as_ptr(), kernel_size.len(), stride.as_ptr(), stride.len(), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), groups, i32::from(bias), device.map_or(0, |v| v.0), dtype.map_or(0, |v| v.0))) }
-}
-
-/// Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
-///  `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
-///
-/// - `num_features`: channels of the input.
-/// - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size or another `spatial`.
-pub fn nn_batch_norm(num_features: i64, spatial: i64) -> Result<Layer> {
-    nn_batch_norm_with(num_features, spatial, NnBatchNormOptions::default())
-}
-
-/// Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
-///  `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
-///
-/// - `num_features`: channels of the input.
-/// - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
-/// - `options`: the rest, [`NnBatchNormOptions`].
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size or another `spatial`.
-pub fn nn_batch_norm_with(
-    num_features: i64,
-    spatial: i64,
-    options: NnBatchNormOptions,
-) -> Result<Layer> {
-    crate::open_library()?;
-    let NnBatchNormOptions { eps, momentum, affine, track_running_stats, device, dtype } = options;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_batch_norm(num_features, spatial, eps, momentum, i32::from(affine), i32::from(track_running_stats), device.map_or(0, |v| v.0), dtype.map_or(0, |v| v.0))) }
-}
-
-/// Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
-///
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`.
-pub fn nn_dropout() -> Result<Layer> {
-    nn_dropout_with(0.5)
-}
-
-/// Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
-///
-/// - `p`: probability, from 0 to 1; default 0.5.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`.
-pub fn nn_dropout_with(p: f64) -> Result<Layer> {
-    crate::open_library()?;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_dropout(p)) }
-}
-
-/// Greatest element of each window of an image.
-///
-/// - `kernel_size`: kh and kw, or one number for both.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
-pub fn nn_max_pool2d(kernel_size: &[i64]) -> Result<Layer> {
-    nn_max_pool2d_with(kernel_size, None, &[0])
-}
-
-/// Greatest element of each window of an image.
-///
-/// - `kernel_size`: kh and kw, or one number for both.
-/// - `stride`: distance of the windows; default: `kernel_size`.
-/// - `padding`: added at both ends, never the greatest; default 0.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
-pub fn nn_max_pool2d_with(
-    kernel_size: &[i64],
-    stride: Option<&[i64]>,
-    padding: &[i64],
-) -> Result<Layer> {
-    crate::open_library()?;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_max_pool2d(kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len())) }
-}
-
-/// Mean of each window of an image.
-///
-/// - `kernel_size`: kh and kw, or one number for both.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
-pub fn nn_avg_pool2d(kernel_size: &[i64]) -> Result<Layer> {
-    nn_avg_pool2d_with(kernel_size, None, &[0])
-}
-
-/// Mean of each window of an image.
-///
-/// - `kernel_size`: kh and kw, or one number for both.
-/// - `stride`: distance of the windows; default: `kernel_size`.
-/// - `padding`: zeros added at both ends; default 0.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
-pub fn nn_avg_pool2d_with(
-    kernel_size: &[i64],
-    stride: Option<&[i64]>,
-    padding: &[i64],
-) -> Result<Layer> {
-    crate::open_library()?;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_avg_pool2d(kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len())) }
-}
-
-/// Merges a range of dimensions into one.
-///
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::OUT_OF_HOST_MEMORY`](crate::Status::OUT_OF_HOST_MEMORY).
-pub fn nn_flatten() -> Result<Layer> {
-    nn_flatten_with(1, -1)
-}
-
-/// Merges a range of dimensions into one.
-///
-/// - `start_dim`: first dimension; default 1.
-/// - `end_dim`: last dimension; default -1.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::OUT_OF_HOST_MEMORY`](crate::Status::OUT_OF_HOST_MEMORY).
-pub fn nn_flatten_with(start_dim: i64, end_dim: i64) -> Result<Layer> {
-    crate::open_library()?;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_flatten(start_dim, end_dim)) }
-}
-
-/// A non-linearity as a module.
-///
-/// - `kind`: which one.
-/// - returns: the module.
-///
-/// # Errors
-///
-/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an unknown kind.
-pub fn nn_activation(kind: Activation) -> Result<Layer> {
-    crate::open_library()?;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_activation(kind.0)) }
-}
-
-/// Modules applied one after another, in the order in which `Layer::append` adds them.
-///
-/// - returns: the module, without children.
-///
-/// # Errors
-///
-/// [`Status::OUT_OF_HOST_MEMORY`](crate::Status::OUT_OF_HOST_MEMORY).
-pub fn nn_sequential() -> Result<Layer> {
-    crate::open_library()?;
-    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { made(sys::flam_nn_sequential()) }
-}
-
 impl Layer {
+    /// Affine map `x @ weight.T + bias`, with parameters `weight` \[out, in\] and `bias` \[out\].
+    ///
+    /// - `in_features`: size of the input's last dimension.
+    /// - `out_features`: size of the result's last dimension.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size; [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+    pub fn linear(in_features: i64, out_features: i64) -> Result<Layer> {
+        Self::linear_with(in_features, out_features, NnLinearOptions::default())
+    }
+
+    /// Affine map `x @ weight.T + bias`, with parameters `weight` \[out, in\] and `bias` \[out\].
+    ///
+    /// - `in_features`: size of the input's last dimension.
+    /// - `out_features`: size of the result's last dimension.
+    /// - `options`: the rest, [`NnLinearOptions`].
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size; [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY).
+    pub fn linear_with(
+        in_features: i64,
+        out_features: i64,
+        options: NnLinearOptions,
+    ) -> Result<Layer> {
+        crate::open_library()?;
+        let NnLinearOptions { bias, device, dtype } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_linear(in_features, out_features, i32::from(bias), device.map_or(0, |v| v.0), dtype.map_or(0, |v| v.0))) }
+    }
+
+    /// Convolution of images, with parameters `weight` \[out, in / groups, kh, kw\] and `bias` \[out\].
+    ///
+    /// - `in_channels`: channels of the input.
+    /// - `out_channels`: channels of the result.
+    /// - `kernel_size`: kh and kw, or one number for both.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it.
+    pub fn conv2d(in_channels: i64, out_channels: i64, kernel_size: &[i64]) -> Result<Layer> {
+        Self::conv2d_with(in_channels, out_channels, kernel_size, NnConv2dOptions::default())
+    }
+
+    /// Convolution of images, with parameters `weight` \[out, in / groups, kh, kw\] and `bias` \[out\].
+    ///
+    /// - `in_channels`: channels of the input.
+    /// - `out_channels`: channels of the result.
+    /// - `kernel_size`: kh and kw, or one number for both.
+    /// - `options`: the rest, [`NnConv2dOptions`].
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it.
+    pub fn conv2d_with(
+        in_channels: i64,
+        out_channels: i64,
+        kernel_size: &[i64],
+        options: NnConv2dOptions<'_>,
+    ) -> Result<Layer> {
+        crate::open_library()?;
+        let NnConv2dOptions { stride, padding, dilation, groups, bias, device, dtype } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_conv2d(in_channels, out_channels, kernel_size.as_ptr(), kernel_size.len(), stride.as_ptr(), stride.len(), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), groups, i32::from(bias), device.map_or(0, |v| v.0), dtype.map_or(0, |v| v.0))) }
+    }
+
+    /// Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
+    ///  `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
+    ///
+    /// - `num_features`: channels of the input.
+    /// - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size or another `spatial`.
+    pub fn batch_norm(num_features: i64, spatial: i64) -> Result<Layer> {
+        Self::batch_norm_with(num_features, spatial, NnBatchNormOptions::default())
+    }
+
+    /// Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
+    ///  `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
+    ///
+    /// - `num_features`: channels of the input.
+    /// - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
+    /// - `options`: the rest, [`NnBatchNormOptions`].
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative size or another `spatial`.
+    pub fn batch_norm_with(
+        num_features: i64,
+        spatial: i64,
+        options: NnBatchNormOptions,
+    ) -> Result<Layer> {
+        crate::open_library()?;
+        let NnBatchNormOptions { eps, momentum, affine, track_running_stats, device, dtype } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_batch_norm(num_features, spatial, eps, momentum, i32::from(affine), i32::from(track_running_stats), device.map_or(0, |v| v.0), dtype.map_or(0, |v| v.0))) }
+    }
+
+    /// Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+    ///
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`.
+    pub fn dropout() -> Result<Layer> {
+        Self::dropout_with(0.5)
+    }
+
+    /// Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+    ///
+    /// - `p`: probability, from 0 to 1; default 0.5.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`.
+    pub fn dropout_with(p: f64) -> Result<Layer> {
+        crate::open_library()?;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_dropout(p)) }
+    }
+
+    /// Greatest element of each window of an image.
+    ///
+    /// - `kernel_size`: kh and kw, or one number for both.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
+    pub fn max_pool2d(kernel_size: &[i64]) -> Result<Layer> {
+        Self::max_pool2d_with(kernel_size, None, &[0])
+    }
+
+    /// Greatest element of each window of an image.
+    ///
+    /// - `kernel_size`: kh and kw, or one number for both.
+    /// - `stride`: distance of the windows; default: `kernel_size`.
+    /// - `padding`: added at both ends, never the greatest; default 0.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
+    pub fn max_pool2d_with(
+        kernel_size: &[i64],
+        stride: Option<&[i64]>,
+        padding: &[i64],
+    ) -> Result<Layer> {
+        crate::open_library()?;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_max_pool2d(kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len())) }
+    }
+
+    /// Mean of each window of an image.
+    ///
+    /// - `kernel_size`: kh and kw, or one number for both.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
+    pub fn avg_pool2d(kernel_size: &[i64]) -> Result<Layer> {
+        Self::avg_pool2d_with(kernel_size, None, &[0])
+    }
+
+    /// Mean of each window of an image.
+    ///
+    /// - `kernel_size`: kh and kw, or one number for both.
+    /// - `stride`: distance of the windows; default: `kernel_size`.
+    /// - `padding`: zeros added at both ends; default 0.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a size out of range.
+    pub fn avg_pool2d_with(
+        kernel_size: &[i64],
+        stride: Option<&[i64]>,
+        padding: &[i64],
+    ) -> Result<Layer> {
+        crate::open_library()?;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_avg_pool2d(kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len())) }
+    }
+
+    /// Merges a range of dimensions into one.
+    ///
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::OUT_OF_HOST_MEMORY`](crate::Status::OUT_OF_HOST_MEMORY).
+    pub fn flatten() -> Result<Layer> {
+        Self::flatten_with(1, -1)
+    }
+
+    /// Merges a range of dimensions into one.
+    ///
+    /// - `start_dim`: first dimension; default 1.
+    /// - `end_dim`: last dimension; default -1.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::OUT_OF_HOST_MEMORY`](crate::Status::OUT_OF_HOST_MEMORY).
+    pub fn flatten_with(start_dim: i64, end_dim: i64) -> Result<Layer> {
+        crate::open_library()?;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_flatten(start_dim, end_dim)) }
+    }
+
+    /// A non-linearity as a module.
+    ///
+    /// - `kind`: which one.
+    /// - returns: the module.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an unknown kind.
+    pub fn activation(kind: Activation) -> Result<Layer> {
+        crate::open_library()?;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_activation(kind.0)) }
+    }
+
+    /// Modules applied one after another, in the order in which `Layer::append` adds them.
+    ///
+    /// - returns: the module, without children.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::OUT_OF_HOST_MEMORY`](crate::Status::OUT_OF_HOST_MEMORY).
+    pub fn sequential() -> Result<Layer> {
+        crate::open_library()?;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nn_sequential()) }
+    }
+
     /// Adds a child under the next free number: `0`, `1` and so on.
     ///
     /// - `self`: a sequential module, or any container.
