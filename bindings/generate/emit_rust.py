@@ -25,14 +25,20 @@ class Method:
         self.rust, self.f, self.place = rust, f, rust.places[f.name]
         self.outs = [p for p in f.params if p.kind == "out"]
         self.receiver = f.params[0] if self.place.method else None
-        visible = [p for p in f.params if p is not self.receiver and not p.count_of and p.kind != "out"]
+        visible = [
+            p for p in f.params if p is not self.receiver and not p.count_of and p.kind != "out"
+        ]
         self.arguments = [argument(rust, f, p) for p in visible]
         self.needed = [a for a in self.arguments if a.default is None]
         self.optional = [a for a in self.arguments if a.default is not None]
         base = (f.base or f.name).removeprefix("flam_").removesuffix("_new")
         self.options = camel(base) + "Options" if len(self.optional) >= IN_PLACE else None
-        self.chains = (self.receiver is not None and self.receiver.mutable and self.receiver.kind == "tensor"
-                       and f.result["type"] == "flam_tensor *")
+        self.chains = (
+            self.receiver is not None
+            and self.receiver.mutable
+            and self.receiver.kind == "tensor"
+            and f.result["type"] == "flam_tensor *"
+        )
 
     def text(self) -> str:
         indent = "    " if self.place.type else ""
@@ -41,10 +47,18 @@ class Method:
             return self._function(name, self.needed, self._body(), None, indent)
         full = f"{name[:-1]}_with_" if name.endswith("_") else f"{name}_with"
         short = self._forward(full.removeprefix("r#"))
-        return (self._function(name, self.needed, short, None, indent)
-                + self._function(full.removeprefix("r#"), self.needed + self.optional, self._body(), self.options, indent))
+        return self._function(name, self.needed, short, None, indent) + self._function(
+            full.removeprefix("r#"), self.needed + self.optional, self._body(), self.options, indent
+        )
 
-    def _function(self, name: str, arguments: list[Argument], body: list[str], options: str | None, indent: str) -> str:
+    def _function(
+        self,
+        name: str,
+        arguments: list[Argument],
+        body: list[str],
+        options: str | None,
+        indent: str,
+    ) -> str:
         shown = [a for a in arguments if not (options and a.default is not None)]
         parts = [f"{a.name}: {a.type}" for a in shown]
         if options:
@@ -56,17 +70,31 @@ class Method:
         danger = any(a.param.kind == "pointer" and a.type.startswith("*") for a in arguments)
         text = rust_docs.function(self.rust, self.f, arguments, indent, options)
         if danger:
-            text += rust_docs.comment("\n# Safety\n\nThe address must be what it is said to be.", indent)
+            text += rust_docs.comment(
+                "\n# Safety\n\nThe address must be what it is said to be.", indent
+            )
         if len(parts) > 7:
             text += f"{indent}#[allow(clippy::too_many_arguments)]\n"
         result = self._result()
-        head = f"{indent}pub {'unsafe ' if danger else ''}fn {name}({', '.join(parts)})" + (f" -> {result}" if result else "")
+        head = f"{indent}pub {'unsafe ' if danger else ''}fn {name}({', '.join(parts)})" + (
+            f" -> {result}" if result else ""
+        )
         if len(head) > 98:
-            head = (f"{indent}pub {'unsafe ' if danger else ''}fn {name}(\n" + "".join(f"{indent}    {p},\n" for p in parts)
-                    + f"{indent})" + (f" -> {result}" if result else ""))
+            head = (
+                f"{indent}pub {'unsafe ' if danger else ''}fn {name}(\n"
+                + "".join(f"{indent}    {p},\n" for p in parts)
+                + f"{indent})"
+                + (f" -> {result}" if result else "")
+            )
         if danger:  # the body of an unsafe function is unsafe already
             body = [re.sub(r"^unsafe \{ (.*) \}$", r"\1", line) for line in body]
-        return text + head + " {\n" + "".join(f"{indent}    {line}\n" for line in body) + f"{indent}}}\n\n"
+        return (
+            text
+            + head
+            + " {\n"
+            + "".join(f"{indent}    {line}\n" for line in body)
+            + f"{indent}}}\n\n"
+        )
 
     def _forward(self, full: str) -> list[str]:
         given = [a.name for a in self.needed]
@@ -82,8 +110,13 @@ class Method:
 
     def _body(self) -> list[str]:
         lines = []
-        if self.f.raises and self.receiver is None and not any(a.type.startswith("&") for a in self.needed
-                                                               if a.param.kind in ("tensor", "handle")):
+        if (
+            self.f.raises
+            and self.receiver is None
+            and not any(
+                a.type.startswith("&") for a in self.needed if a.param.kind in ("tensor", "handle")
+            )
+        ):
             lines.append("crate::open_library()?;")
         if self.options:
             fields = ", ".join(a.name for a in self.optional)
@@ -95,7 +128,9 @@ class Method:
             values.append(self._value(p, lengths))
         lines += [f"let mut {identifier(p.name)} = {self._empty(p)};" for p in self.outs]
         call = f"sys::{self.f.name}({', '.join(values)})"
-        lines.append("// SAFETY: handles are live, lists have the lengths given, and texts end in zero.")
+        lines.append(
+            "// SAFETY: handles are live, lists have the lengths given, and texts end in zero."
+        )
         return lines + self._convert(call)
 
     def _value(self, p: Param, arguments: dict[str, Argument]) -> str:
@@ -142,7 +177,9 @@ class Method:
             types = [self._out_type(p)[0] for p in self.outs]
             return f"Result<{types[0]}>" if len(types) == 1 else f"Result<({', '.join(types)})>"
         if kind == "handle":
-            name = "Vec<Tensor>" if pointee(c) == "flam_tensor_list" else self.rust.handles[pointee(c)]
+            name = (
+                "Vec<Tensor>" if pointee(c) == "flam_tensor_list" else self.rust.handles[pointee(c)]
+            )
             return f"Result<Option<{name}>>" if self.f.result.get("nullable") else f"Result<{name}>"
         if kind == "void":
             return ""
@@ -167,9 +204,18 @@ class Method:
                 return [f"unsafe {{ check({call}) }}"]
             value = values[0] if len(values) == 1 else f"({', '.join(values)})"
             unsafe = any("(" in v and not v.startswith(("Device(", "Dtype(")) for v in values)
-            return [f"unsafe {{ check({call})? }};", f"Ok({f'unsafe {{ {value} }}' if unsafe else value})"]
+            return [
+                f"unsafe {{ check({call})? }};",
+                f"Ok({f'unsafe {{ {value} }}' if unsafe else value})",
+            ]
         if kind == "handle":
-            how = "list" if pointee(c) == "flam_tensor_list" else "found" if self.f.result.get("nullable") else "made"
+            how = (
+                "list"
+                if pointee(c) == "flam_tensor_list"
+                else "found"
+                if self.f.result.get("nullable")
+                else "made"
+            )
             return [f"unsafe {{ {how}({call}) }}"]
         if kind == "void":
             return [f"unsafe {{ {call} }}"]
@@ -192,7 +238,9 @@ def _options(rust: RustApi, m: Method) -> str:
     text += f"{f'](crate::{m.place.path}_with)' if m.place.type else f'](crate::{m.place.name}_with)'} may be told.\n"
     text += f"#[derive(Debug)]\npub struct {m.options}{life} {{\n"
     for a in m.optional:
-        text += rust_docs.comment(rust_docs.markdown(rust, m.f.doc["params"].get(a.param.name, "")), "    ")
+        text += rust_docs.comment(
+            rust_docs.markdown(rust, m.f.doc["params"].get(a.param.name, "")), "    "
+        )
         lived = a.type.replace("&", "&'a ")
         text += f"    pub {a.name}: {lived},\n"
     text += f"}}\n\nimpl Default for {m.options}{LIFE if life else ''} {{\n    fn default() -> Self {{\n"
@@ -220,17 +268,23 @@ def _enums(rust: RustApi) -> str:
     for e in rust.api.enums:
         name = type_name(e["name"])
         values = [(rust.constant(v["name"]).split("::")[1], v) for v in e["values"]]
-        text += "\n" + rust_docs.comment(rust_docs.markdown(rust, e["doc"]) or f"`{e['name']}`.", "")
-        text += ("///\n/// A newer library may have values that this crate has no name for.\n"
-                 "#[derive(Clone, Copy, PartialEq, Eq, Hash)]\n#[repr(transparent)]\n"
-                 f"pub struct {name}(pub i32);\n\nimpl {name} {{\n")
+        text += "\n" + rust_docs.comment(
+            rust_docs.markdown(rust, e["doc"]) or f"`{e['name']}`.", ""
+        )
+        text += (
+            "///\n/// A newer library may have values that this crate has no name for.\n"
+            "#[derive(Clone, Copy, PartialEq, Eq, Hash)]\n#[repr(transparent)]\n"
+            f"pub struct {name}(pub i32);\n\nimpl {name} {{\n"
+        )
         for short, v in values:
-            text += rust_docs.comment(rust_docs.markdown(rust, v.get("doc") or f"`{v['name']}`"), "    ")
+            text += rust_docs.comment(
+                rust_docs.markdown(rust, v.get("doc") or f"`{v['name']}`"), "    "
+            )
             text += f"    pub const {identifier(short)}: {name} = {name}({v['value']});\n"
         text += f"}}\n\nimpl fmt::Debug for {name} {{\n    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {{\n"
         text += "        f.write_str(match self.0 {\n"
-        text += "".join(f"            {v['value']} => \"{short}\",\n" for short, v in values)
-        text += f"            other => return write!(f, \"{name}({{}})\", other),\n        }})\n    }}\n}}\n"
+        text += "".join(f'            {v["value"]} => "{short}",\n' for short, v in values)
+        text += f'            other => return write!(f, "{name}({{}})", other),\n        }})\n    }}\n}}\n'
     return text
 
 
@@ -242,13 +296,23 @@ def _handles(rust: RustApi) -> str:
         if c not in rust.handles or f"{c}_release" not in names:
             continue
         retain = f", {c}_retain" if f"{c}_retain" in names else ""
-        doc = rust_docs.comment(rust_docs.markdown(rust, h["doc"]) or f"An owned reference to a `{c}`.", "    ")
+        doc = rust_docs.comment(
+            rust_docs.markdown(rust, h["doc"]) or f"An owned reference to a `{c}`.", "    "
+        )
         text += f"handle! {{\n{doc}    {rust.handles[c]}, {c}, {c}_release{retain}\n}}\n"
     return text
 
 
-_FIELDS = {"flam_bool": "bool", "double": "f64", "float": "f32", "int64_t": "i64", "int32_t": "i32", "uint64_t": "u64",
-           "uint32_t": "u32", "size_t": "usize"}
+_FIELDS = {
+    "flam_bool": "bool",
+    "double": "f64",
+    "float": "f32",
+    "int64_t": "i64",
+    "int32_t": "i32",
+    "uint64_t": "u64",
+    "uint32_t": "u32",
+    "size_t": "usize",
+}
 
 
 def _structs(rust: RustApi) -> str:
@@ -265,16 +329,23 @@ def _structs(rust: RustApi) -> str:
         for f in fields:
             text += rust_docs.comment(rust_docs.markdown(rust, f["doc"] or f["name"]), "    ")
             text += f"    pub {identifier(f['name'])}: {_FIELDS[f['type']]},\n"
-        read = ", ".join(f"{identifier(f['name'])}: c.{f['name']}{' != 0' if f['type'] == 'flam_bool' else ''}" for f in fields)
-        write = ", ".join(f"{f['name']}: self.{identifier(f['name'])}{'.into()' if f['type'] == 'flam_bool' else ''}"
-                          for f in fields)
-        text += (f"}}\n\nimpl Default for {name} {{\n    fn default() -> Self {{\n"
-                 f"        // SAFETY: the library fills the whole struct.\n"
-                 f"        let c = unsafe {{\n            let mut c = std::mem::zeroed::<sys::{s['name']}>();\n"
-                 f"            sys::{s['name']}_init(&mut c);\n            c\n        }};\n"
-                 f"        Self {{ {read} }}\n    }}\n}}\n\nimpl {name} {{\n"
-                 f"    pub(crate) fn to_c(&self) -> sys::{s['name']} {{\n"
-                 f"        sys::{s['name']} {{ struct_size: std::mem::size_of::<sys::{s['name']}>(), {write} }}\n    }}\n}}\n")
+        read = ", ".join(
+            f"{identifier(f['name'])}: c.{f['name']}{' != 0' if f['type'] == 'flam_bool' else ''}"
+            for f in fields
+        )
+        write = ", ".join(
+            f"{f['name']}: self.{identifier(f['name'])}{'.into()' if f['type'] == 'flam_bool' else ''}"
+            for f in fields
+        )
+        text += (
+            f"}}\n\nimpl Default for {name} {{\n    fn default() -> Self {{\n"
+            f"        // SAFETY: the library fills the whole struct.\n"
+            f"        let c = unsafe {{\n            let mut c = std::mem::zeroed::<sys::{s['name']}>();\n"
+            f"            sys::{s['name']}_init(&mut c);\n            c\n        }};\n"
+            f"        Self {{ {read} }}\n    }}\n}}\n\nimpl {name} {{\n"
+            f"    pub(crate) fn to_c(&self) -> sys::{s['name']} {{\n"
+            f"        sys::{s['name']} {{ struct_size: std::mem::size_of::<sys::{s['name']}>(), {write} }}\n    }}\n}}\n"
+        )
     return text
 
 
@@ -283,8 +354,11 @@ def emit(api: Api) -> dict[str, str]:
     headers: dict[str, list[Function]] = {}
     for f in api.functions:
         headers.setdefault(f.header, []).append(f)
-    files = {f"{FOLDER}/enums.rs": _enums(rust), f"{FOLDER}/handles.rs": _handles(rust),
-             f"{FOLDER}/structs.rs": _structs(rust)}
+    files = {
+        f"{FOLDER}/enums.rs": _enums(rust),
+        f"{FOLDER}/handles.rs": _handles(rust),
+        f"{FOLDER}/structs.rs": _structs(rust),
+    }
     modules = []
     for header, functions in sorted(headers.items()):
         text = _group(rust, header, functions)

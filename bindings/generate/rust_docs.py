@@ -31,15 +31,20 @@ def comment(text: str, indent: str) -> str:
     return "".join(f"{indent}/// {line}".rstrip() + "\n" for line in text.split("\n"))
 
 
-def function(rust: RustApi, f: Function, arguments: list[Argument], indent: str, options: str | None) -> str:
+def function(
+    rust: RustApi, f: Function, arguments: list[Argument], indent: str, options: str | None
+) -> str:
     place = rust.places[f.name]
     self_name = f.params[0].name if place.method else None
     text = markdown(rust, f.doc["text"] if not f.form else f.doc["brief"], self_name)
     bullets = []
     if self_name:
         bullets.append(("self", f.doc["params"].get(self_name, "")))
-    bullets += [(a.param.name, f.doc["params"].get(a.param.name, "")) for a in arguments
-                if not (options and a.default is not None)]
+    bullets += [
+        (a.param.name, f.doc["params"].get(a.param.name, ""))
+        for a in arguments
+        if not (options and a.default is not None)
+    ]
     lines = [f"- `{name}`: {markdown(rust, what, self_name)}" for name, what in bullets if what]
     if options:
         lines.append(f"- `options`: the rest, [`{options}`].")

@@ -31,6 +31,7 @@ def type_name(c: str) -> str:
 @dataclasses.dataclass
 class Place:
     """Where a function is in Rust: of a type or of the crate, and whether it takes self."""
+
     type: str | None
     name: str
     method: bool
@@ -45,26 +46,38 @@ class RustApi:
 
     def __init__(self, api: Api):
         self.api = api
-        self.handles = {h["name"]: type_name(h["name"]) for h in api.handles if h["name"] not in INTERNAL}
+        self.handles = {
+            h["name"]: type_name(h["name"]) for h in api.handles if h["name"] not in INTERNAL
+        }
         self.enums = {e["name"]: e for e in api.enums}
         self.classes = {**self.handles, "flam_device": "Device"}
         self.released = {f.name for f in api.functions if f.name.endswith("_release")}
         text = (pathlib.Path(__file__).parent / "rust_by_hand.txt").read_text()
-        self.by_hand = {line.split()[0] for line in text.splitlines() if line and not line.startswith("#")}
+        self.by_hand = {
+            line.split()[0] for line in text.splitlines() if line and not line.startswith("#")
+        }
         self.places = {f.name: self._place(f) for f in api.functions}
         self.values = {v["name"]: (e["name"], v["value"]) for e in api.enums for v in e["values"]}
 
     def class_of(self, f: Function) -> str | None:
-        owners = [c for c in [*self.classes, *INTERNAL] if f.name.startswith(c + "_") and f.name != c]
+        owners = [
+            c for c in [*self.classes, *INTERNAL] if f.name.startswith(c + "_") and f.name != c
+        ]
         return max(owners, key=len, default=None)
 
     def _place(self, f: Function) -> Place:
         owner, first = self.class_of(f), next(iter(f.params), None)
         if owner and f.namespace != "ops":
             method = first is not None and first.nullable is False and pointee(first.type) == owner
-            return Place(self.classes.get(owner), identifier(f.name.removeprefix(owner + "_")), method)
+            return Place(
+                self.classes.get(owner), identifier(f.name.removeprefix(owner + "_")), method
+            )
         if f.op.endswith("_new") and f.result["kind"] == "handle":
-            return Place(self.classes[pointee(f.result["type"])], identifier(f.op.removesuffix("_new")), False)
+            return Place(
+                self.classes[pointee(f.result["type"])],
+                identifier(f.op.removesuffix("_new")),
+                False,
+            )
         if f.op.startswith("nn_") and pointee(f.result["type"]) == "flam_module":
             return Place(self.classes["flam_module"], identifier(f.op.removeprefix("nn_")), False)
         if f.namespace == "ops" and first is not None and first.kind == "tensor" and not creates(f):
@@ -74,11 +87,19 @@ class RustApi:
 
     def generated(self, f: Function) -> bool:
         """Whether the function can be, and is to be, generated."""
-        if f.name in self.by_hand or self.class_of(f) in INTERNAL or f.name.endswith(("_retain", "_release")):
+        if (
+            f.name in self.by_hand
+            or self.class_of(f) in INTERNAL
+            or f.name.endswith(("_retain", "_release"))
+        ):
             return False
         if f.op.endswith("_options_init"):
             return False
-        kinds = [p for p in f.params if p.kind == "callback" or "flam_scope" in p.type or p.type == "void **"]
+        kinds = [
+            p
+            for p in f.params
+            if p.kind == "callback" or "flam_scope" in p.type or p.type == "void **"
+        ]
         return not kinds and f.result["type"] not in ("flam_scope", "const int64_t *")
 
     def constant(self, name: str) -> str:
@@ -89,12 +110,21 @@ class RustApi:
 
     def is_zero(self, p: Param) -> bool:
         """Whether leaving the argument out means the number 0, unspecified."""
-        return p.default is not None and p.default in ("0", *(n for n, v in self.values.items() if v[1] == 0))
+        return p.default is not None and p.default in (
+            "0",
+            *(n for n, v in self.values.items() if v[1] == 0),
+        )
 
     def operand(self, f: Function, p: Param) -> bool:
         """Whether a plain number may stand for the tensor."""
-        return (f.namespace == "ops" and p.kind == "tensor" and not p.mutable and not p.nullable
-                and f.result["kind"] == "handle" and not (self.places[f.name].method and p is f.params[0]))
+        return (
+            f.namespace == "ops"
+            and p.kind == "tensor"
+            and not p.mutable
+            and not p.nullable
+            and f.result["kind"] == "handle"
+            and not (self.places[f.name].method and p is f.params[0])
+        )
 
 
 def creates(f: Function) -> bool:
@@ -104,6 +134,7 @@ def creates(f: Function) -> bool:
 @dataclasses.dataclass
 class Argument:
     """One parameter: its Rust type, how it becomes C arguments, and its default's text."""
+
     param: Param
     type: str
     value: str
@@ -142,30 +173,48 @@ def _reference(rust: RustApi, f: Function, p: Param, n: str) -> Argument:
     name = "Tensor" if p.kind == "tensor" else rust.handles[pointee(p.type)]
     if rust.operand(f, p):
         return Argument(p, "impl Operand", f"{n}.raw()", f"let {n} = {n}.hold();")
-    unique = p.mutable and (p.kind == "tensor" or name == "Generator")  # drawing from a generator writes to it
+    unique = p.mutable and (
+        p.kind == "tensor" or name == "Generator"
+    )  # drawing from a generator writes to it
     mut = "mut " if unique else ""
     if p.nullable:
-        return Argument(p, f"Option<&{mut}{name}>", f"{n}.map_or(null_mut(), |v| v.raw())", borrows=True)
+        return Argument(
+            p, f"Option<&{mut}{name}>", f"{n}.map_or(null_mut(), |v| v.raw())", borrows=True
+        )
     return Argument(p, f"&{mut}{name}", f"{n}.raw()", borrows=True)
 
 
 def _list(p: Param, n: str) -> Argument:
     if p.kind == "tensors":
         if p.nullable:
-            return Argument(p, "Option<&[&Tensor]>", f"{n}.as_ref().map_or(null(), |v| v.as_ptr())",
-                            f"let {n} = {n}.map(pointers);", borrows=True)
-        return Argument(p, "&[impl Borrow<Tensor>]", f"{n}.as_ptr()", f"let {n} = pointers({n});", borrows=True)
+            return Argument(
+                p,
+                "Option<&[&Tensor]>",
+                f"{n}.as_ref().map_or(null(), |v| v.as_ptr())",
+                f"let {n} = {n}.map(pointers);",
+                borrows=True,
+            )
+        return Argument(
+            p, "&[impl Borrow<Tensor>]", f"{n}.as_ptr()", f"let {n} = pointers({n});", borrows=True
+        )
     item = "Dtype" if "flam_dtype" in p.type else rust_type(pointee(p.type))
     cast = ".cast()" if item == "Dtype" else ""
     if p.nullable:
-        return Argument(p, f"Option<&[{item}]>", f"{n}.map_or(null(), |v| v.as_ptr(){cast})", borrows=True)
+        return Argument(
+            p, f"Option<&[{item}]>", f"{n}.map_or(null(), |v| v.as_ptr(){cast})", borrows=True
+        )
     return Argument(p, f"&[{item}]", f"{n}.as_ptr(){cast}", borrows=True)
 
 
 def _text(p: Param, n: str) -> Argument:
     if p.nullable:
-        return Argument(p, "Option<&str>", f"{n}.as_ref().map_or(null(), |v| v.as_ptr())",
-                        f"let {n} = {n}.map(c_text).transpose()?;", borrows=True)
+        return Argument(
+            p,
+            "Option<&str>",
+            f"{n}.as_ref().map_or(null(), |v| v.as_ptr())",
+            f"let {n} = {n}.map(c_text).transpose()?;",
+            borrows=True,
+        )
     return Argument(p, "&str", f"{n}.as_ptr()", f"let {n} = c_text({n})?;", borrows=True)
 
 
@@ -173,7 +222,9 @@ def _pointer(p: Param, n: str) -> Argument:
     item = pointee(p.type)
     if item == "void":
         return Argument(p, rust_type(p.type), n)
-    return Argument(p, f"Option<{rust_type(item)}>", f"{n}.as_ref().map_or(null(), |v| v as *const _)")
+    return Argument(
+        p, f"Option<{rust_type(item)}>", f"{n}.as_ref().map_or(null(), |v| v as *const _)"
+    )
 
 
 def argument(rust: RustApi, f: Function, p: Param) -> Argument:
@@ -187,8 +238,13 @@ def argument(rust: RustApi, f: Function, p: Param) -> Argument:
     elif p.kind == "string":
         a = _text(p, n)
     elif p.kind == "options":
-        a = Argument(p, f"Option<&{type_name(pointee(p.type))}>", f"{n}.as_ref().map_or(null(), |v| v as *const _)",
-                     f"let {n} = {n}.map(|v| v.to_c());", borrows=True)
+        a = Argument(
+            p,
+            f"Option<&{type_name(pointee(p.type))}>",
+            f"{n}.as_ref().map_or(null(), |v| v as *const _)",
+            f"let {n} = {n}.map(|v| v.to_c());",
+            borrows=True,
+        )
     elif p.kind == "pointer":
         a = _pointer(p, n)
     else:

@@ -1,4 +1,5 @@
-//! Tells the linker where the library is, where the crate is linked against it and not opened at run time.
+//! Tells the linker where the library is, where the crate is linked against it and not opened at
+//! run time.
 
 use std::{env, process::Command};
 

@@ -1,12 +1,15 @@
 //! The C interface of flambeau as Rust declarations; programs use the crate `flambeau`.
 //!
-//! `ffi.rs` and `link.rs` are bindgen's reading of the headers, `gen/` comes from `bindings/generate`. With the
-//! feature `load` (the default) the functions go through a table that the first call fills by `dlopen`; with
-//! `link` alone they are the library's symbols. Enumerations are integers: a newer library may know more of them.
+//! `ffi.rs` and `link.rs` are bindgen's reading of the headers, `gen/` comes from
+//! `bindings/generate`. With the feature `load` (the default) the functions go through a table that
+//! the first call fills by `dlopen`; with `link` alone they are the library's symbols. Enumerations
+//! are integers: a newer library may know more of them.
 #![allow(non_camel_case_types, non_upper_case_globals)]
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
+#[rustfmt::skip]
 mod ffi;
+#[rustfmt::skip]
 #[path = "gen/constants.rs"]
 mod constants;
 
@@ -22,6 +25,7 @@ mod load;
 pub use load::{load, *};
 
 #[cfg(all(feature = "link", not(feature = "load")))]
+#[rustfmt::skip]
 mod link;
 #[cfg(all(feature = "link", not(feature = "load")))]
 mod linked;

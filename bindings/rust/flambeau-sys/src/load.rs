@@ -1,7 +1,8 @@
-//! The library, opened at the first call: where it is looked for, what must be true of it, and the table of
-//! its functions.
+//! The library, opened at the first call: where it is looked for, what must be true of it, and the
+//! table of its functions.
 //!
-//! Invariant: once the table is there, every entry is a function of a library that is not older than this crate.
+//! Invariant: once the table is there, every entry is a function of a library that is not older
+//! than this crate.
 
 use std::{
     cell::UnsafeCell,
@@ -40,7 +41,8 @@ fn opened() -> &'static Result<Table, String> {
     unsafe { (*SLOT.0.get()).as_ref().expect("set by call_once") }
 }
 
-/// Opens the library unless it is open. The text names every place that was tried, and why it would not do.
+/// Opens the library unless it is open. The text names every place that was tried, and why it would
+/// not do.
 pub fn load() -> Result<(), &'static str> {
     opened().as_ref().map(drop).map_err(String::as_str)
 }
@@ -90,7 +92,8 @@ fn open() -> Result<Table, String> {
 }
 
 fn open_one(place: &Path) -> Result<Table, String> {
-    let path = CString::new(place.as_os_str().as_bytes()).map_err(|_| "the path has a zero byte".to_owned())?;
+    let path = CString::new(place.as_os_str().as_bytes())
+        .map_err(|_| "the path has a zero byte".to_owned())?;
     // SAFETY: a C string; the library is never closed.
     let library = unsafe { dlopen(path.as_ptr(), NOW) };
     if library.is_null() {
@@ -99,7 +102,8 @@ fn open_one(place: &Path) -> Result<Table, String> {
     }
     // SAFETY: the signatures are those of the headers.
     unsafe {
-        let symbol = |name: &'static str| symbol(library, name).ok_or("this file is not libflambeau");
+        let symbol =
+            |name: &'static str| symbol(library, name).ok_or("this file is not libflambeau");
         let version: unsafe extern "C" fn() -> u32 = std::mem::transmute(symbol("flam_version\0")?);
         let require: unsafe extern "C" fn(i32, i32) -> flam_status =
             std::mem::transmute(symbol("flam_version_require\0")?);
@@ -127,10 +131,17 @@ fn wrong_version(found: u32) -> String {
 unsafe fn symbol(library: *mut c_void, name: &'static str) -> Option<*mut c_void> {
     debug_assert!(name.ends_with('\0'));
     let found = dlsym(library, name.as_ptr().cast());
-    if found.is_null() { None } else { Some(found) }
+    if found.is_null() {
+        None
+    } else {
+        Some(found)
+    }
 }
 
-unsafe fn symbol_or_missing(library: *mut c_void, name: &'static str) -> Result<*mut c_void, String> {
+unsafe fn symbol_or_missing(
+    library: *mut c_void,
+    name: &'static str,
+) -> Result<*mut c_void, String> {
     symbol(library, name).ok_or_else(|| {
         format!("it is older than this program: it has no function {}", name.trim_end_matches('\0'))
     })
@@ -156,7 +167,8 @@ macro_rules! functions {
             }
         )*
 
-        /// The table and bindgen read the same headers: their signatures agree, or this does not compile.
+        /// The table and bindgen read the same headers: their signatures agree, or this does not
+        /// compile.
         #[cfg(test)]
         #[allow(dead_code)]
         mod agreement {
@@ -170,6 +182,7 @@ macro_rules! functions {
 
 #[cfg(test)]
 #[allow(dead_code)]
+#[rustfmt::skip]
 #[path = "link.rs"]
 mod link;
 

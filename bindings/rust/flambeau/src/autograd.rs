@@ -22,8 +22,8 @@ pub struct BackwardOptions<'a> {
 ///
 /// # Errors
 ///
-/// [`Status::AUTOGRAD`] where nothing requires grad, the graph was freed or a saved value was overwritten;
-/// [`Status::SHAPE`] for a gradient of another shape; what a callback failed with.
+/// [`Status::AUTOGRAD`] where nothing requires grad, the graph was freed or a saved value was
+/// overwritten; [`Status::SHAPE`] for a gradient of another shape; what a callback failed with.
 pub fn backward(tensors: &[impl Borrow<Tensor>]) -> Result<()> {
     backward_with(tensors, BackwardOptions::default())
 }
@@ -39,12 +39,20 @@ pub fn backward_with(tensors: &[impl Borrow<Tensor>], options: BackwardOptions<'
     let grads = options.grad_tensors.map(optional_pointers).unwrap_or_default();
     let inputs = options.inputs.map(pointers);
     let (retain, create) = (options.retain_graph.into(), options.create_graph.into());
-    let (inputs, n_inputs) = inputs.as_ref().map_or((std::ptr::null(), 0), |list| (list.as_ptr(), list.len()));
+    let (inputs, n_inputs) =
+        inputs.as_ref().map_or((std::ptr::null(), 0), |list| (list.as_ptr(), list.len()));
     let given = if options.grad_tensors.is_some() { grads.as_ptr() } else { std::ptr::null() };
     // SAFETY: handles are live, and lists have the lengths given.
     unsafe {
         check(sys::flam_backward(
-            tensors.as_ptr(), tensors.len(), given, grads.len(), retain, create, inputs, n_inputs,
+            tensors.as_ptr(),
+            tensors.len(),
+            given,
+            grads.len(),
+            retain,
+            create,
+            inputs,
+            n_inputs,
         ))
     }
 }
@@ -67,9 +75,15 @@ pub struct GradOptions<'a> {
 /// # Errors
 ///
 /// As [`backward`]; [`Status::AUTOGRAD`] for an input that the outputs do not depend on.
-pub fn grad(outputs: &[impl Borrow<Tensor>], inputs: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
+pub fn grad(
+    outputs: &[impl Borrow<Tensor>],
+    inputs: &[impl Borrow<Tensor>],
+) -> Result<Vec<Tensor>> {
     let missing = || Error::new(Status::INTERNAL, "grad: a gradient is missing");
-    grad_with(outputs, inputs, GradOptions::default())?.into_iter().map(|g| g.ok_or_else(missing)).collect()
+    grad_with(outputs, inputs, GradOptions::default())?
+        .into_iter()
+        .map(|g| g.ok_or_else(missing))
+        .collect()
 }
 
 /// [`grad`] with everything that it may be told; unused inputs give `None` where that is allowed.
@@ -78,7 +92,9 @@ pub fn grad(outputs: &[impl Borrow<Tensor>], inputs: &[impl Borrow<Tensor>]) -> 
 ///
 /// Those of [`grad`].
 pub fn grad_with(
-    outputs: &[impl Borrow<Tensor>], inputs: &[impl Borrow<Tensor>], options: GradOptions<'_>,
+    outputs: &[impl Borrow<Tensor>],
+    inputs: &[impl Borrow<Tensor>],
+    options: GradOptions<'_>,
 ) -> Result<Vec<Option<Tensor>>> {
     crate::open_library()?;
     let (outputs, inputs) = (pointers(outputs), pointers(inputs));
@@ -87,8 +103,15 @@ pub fn grad_with(
     // SAFETY: handles are live, and lists have the lengths given.
     unsafe {
         entries(sys::flam_grad(
-            outputs.as_ptr(), outputs.len(), inputs.as_ptr(), inputs.len(), given, grads.len(),
-            options.retain_graph.into(), options.create_graph.into(), options.allow_unused.into(),
+            outputs.as_ptr(),
+            outputs.len(),
+            inputs.as_ptr(),
+            inputs.len(),
+            given,
+            grads.len(),
+            options.retain_graph.into(),
+            options.create_graph.into(),
+            options.allow_unused.into(),
         ))
     }
 }

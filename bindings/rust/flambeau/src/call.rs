@@ -1,4 +1,5 @@
-//! What generated functions are made of: results of C calls as Rust values, Rust values as C arguments.
+//! What generated functions are made of: results of C calls as Rust values, Rust values as C
+//! arguments.
 
 pub(crate) use std::{
     borrow::Borrow,
@@ -61,8 +62,9 @@ pub(crate) unsafe fn list(raw: *mut sys::flam_tensor_list) -> Result<Vec<Tensor>
 
 /// A text for C.
 pub(crate) fn c_text(text: &str) -> Result<CString> {
-    CString::new(text)
-        .map_err(|_| Error::new(Status::INVALID_ARGUMENT, format!("the text {:?} has a zero byte", text)))
+    CString::new(text).map_err(|_| {
+        Error::new(Status::INVALID_ARGUMENT, format!("the text {:?} has a zero byte", text))
+    })
 }
 
 /// A text that C lends, copied: it may change with the next call.

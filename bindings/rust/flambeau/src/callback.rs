@@ -1,4 +1,5 @@
-//! Closures and objects as C sees them: a boxed `user`, dropped exactly once, and a barrier that no panic passes.
+//! Closures and objects as C sees them: a boxed `user`, dropped exactly once, and a barrier that no
+//! panic passes.
 
 use std::{
     mem::ManuallyDrop,
@@ -37,7 +38,10 @@ pub(crate) unsafe fn borrowed(raw: *const sys::flam_tensor) -> Option<ManuallyDr
 }
 
 /// Tensors that C lends; entries may be missing. A `Tensor` is its handle, and `None` is NULL.
-pub(crate) unsafe fn borrowed_list<'a>(raw: *const *const sys::flam_tensor, n: usize) -> &'a [Option<Tensor>] {
+pub(crate) unsafe fn borrowed_list<'a>(
+    raw: *const *const sys::flam_tensor,
+    n: usize,
+) -> &'a [Option<Tensor>] {
     if n == 0 {
         return &[];
     }

@@ -47,7 +47,16 @@ impl Tensor {
         check_length(data.len(), size)?;
         let dtype = T::DTYPE.0;
         // SAFETY: `size` says how many elements there are; they are copied.
-        unsafe { made(sys::flam_tensor_from_data(data.as_ptr().cast(), size.as_ptr(), size.len(), dtype, 0, 0)) }
+        unsafe {
+            made(sys::flam_tensor_from_data(
+                data.as_ptr().cast(),
+                size.as_ptr(),
+                size.len(),
+                dtype,
+                0,
+                0,
+            ))
+        }
     }
 
     /// A tensor on the cpu that owns `data`: nothing is copied.
@@ -61,10 +70,19 @@ impl Tensor {
         let mut data = data;
         let first = data.as_mut_ptr();
         let user = into_user(data); // a Vec's elements stay where they are when it moves
-        // SAFETY: the memory lives until `drop_user`, and nothing else uses it.
+                                    // SAFETY: the memory lives until `drop_user`, and nothing else
+                                    // uses it.
         unsafe {
             made(sys::flam_tensor_from_blob(
-                first.cast(), size.as_ptr(), size.len(), null(), 0, T::DTYPE.0, 0, Some(drop_user::<Vec<T>>), user,
+                first.cast(),
+                size.as_ptr(),
+                size.len(),
+                null(),
+                0,
+                T::DTYPE.0,
+                0,
+                Some(drop_user::<Vec<T>>),
+                user,
             ))
         }
     }
@@ -78,9 +96,14 @@ impl Tensor {
         self.check_holds::<T>("to_vec")?;
         let n = self.numel() as usize;
         let mut elements = Vec::<T>::with_capacity(n);
-        // SAFETY: the buffer has that many bytes, and the call fills them all. The engine's bools are 0 and 1.
+        // SAFETY: the buffer has that many bytes, and the call fills them all. The engine's bools
+        // are 0 and 1.
         unsafe {
-            check(sys::flam_tensor_to_host(self.raw(), elements.as_mut_ptr().cast(), n * size_of::<T>()))?;
+            check(sys::flam_tensor_to_host(
+                self.raw(),
+                elements.as_mut_ptr().cast(),
+                n * size_of::<T>(),
+            ))?;
             elements.set_len(n);
         }
         Ok(elements)
@@ -111,7 +134,10 @@ impl Tensor {
     pub unsafe fn host_slice<T: Element>(&self) -> Result<&[T]> {
         self.check_holds::<T>("host_slice")?;
         if !self.is_contiguous() {
-            return Err(Error::new(Status::INVALID_ARGUMENT, "host_slice: not contiguous; use contiguous() first"));
+            return Err(Error::new(
+                Status::INVALID_ARGUMENT,
+                "host_slice: not contiguous; use contiguous() first",
+            ));
         }
         let mut data: *mut c_void = null_mut();
         check(sys::flam_tensor_host_data(self.raw(), &mut data))?;
@@ -125,7 +151,10 @@ impl Tensor {
         }
         let text = format!(
             "{}: the tensor holds {:?}, not {:?}; use to_dtype(Dtype::{:?}) first",
-            name, self.dtype(), T::DTYPE, T::DTYPE
+            name,
+            self.dtype(),
+            T::DTYPE,
+            T::DTYPE
         );
         Err(Error::new(Status::DTYPE, text))
     }

@@ -44,7 +44,11 @@ unsafe extern "C" fn size<S: Samples>(user: *mut c_void) -> i64 {
 
 /// A batch travels as an item of ours: a boxed vector of tensors.
 unsafe extern "C" fn fetch<S: Samples>(
-    user: *mut c_void, indices: *const i64, n: usize, _: *mut *mut sys::flam_tensor_list, out_item: *mut *mut c_void,
+    user: *mut c_void,
+    indices: *const i64,
+    n: usize,
+    _: *mut *mut sys::flam_tensor_list,
+    out_item: *mut *mut c_void,
 ) -> sys::flam_status {
     guarded(|| {
         let indices = if n == 0 { &[] } else { slice::from_raw_parts(indices, n) };
@@ -79,7 +83,8 @@ impl Dataset {
     ///
     /// Out of memory.
     pub fn from_fn(
-        size: usize, fetch: impl Fn(&[i64]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+        size: usize,
+        fetch: impl Fn(&[i64]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
     ) -> Result<Dataset> {
         Dataset::new(Fetch(size, fetch))
     }
@@ -93,7 +98,8 @@ impl Loader {
     /// What the data set failed with; the batch counts as delivered.
     pub fn next_batch(&mut self) -> Result<Option<Vec<Tensor>>> {
         let (mut batch, mut item) = (null_mut(), null_mut());
-        // SAFETY: places to write to; both results are the caller's, and an item is what `fetch` boxed.
+        // SAFETY: places to write to; both results are the caller's, and an item is what `fetch`
+        // boxed.
         unsafe {
             check(sys::flam_loader_next(self.raw(), &mut batch, &mut item))?;
             if !item.is_null() {

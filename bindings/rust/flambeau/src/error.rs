@@ -1,7 +1,8 @@
-//! Errors: the engine's record, taken off the thread after the call that failed, with what a callback failed with.
+//! Errors: the engine's record, taken off the thread after the call that failed, with what a
+//! callback failed with.
 //!
-//! An error that passes through a callback keeps its identity: it is put back as the engine's record, and the
-//! caller outside gets the same code, text and Rust value.
+//! An error that passes through a callback keeps its identity: it is put back as the engine's
+//! record, and the caller outside gets the same code, text and Rust value.
 
 use std::{
     any::Any,
@@ -74,7 +75,8 @@ impl Error {
         Self(Box::new(Inner { status, message: message.into(), record: None, payload: None }))
     }
 
-    /// Wraps any error, for a callback to fail with; [`StdError::source`] gives it back, also behind the engine.
+    /// Wraps any error, for a callback to fail with; [`StdError::source`] gives it back, also
+    /// behind the engine.
     pub fn other(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         let error = error.into();
         let message = error.to_string();
@@ -85,7 +87,8 @@ impl Error {
     pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Self {
         let what = panic.downcast_ref::<&str>().map(|s| s.to_string());
         let what = what.or_else(|| panic.downcast_ref::<String>().cloned());
-        let message = format!("a Rust callback panicked: {}", what.as_deref().unwrap_or("(no text)"));
+        let message =
+            format!("a Rust callback panicked: {}", what.as_deref().unwrap_or("(no text)"));
         let payload = Some(Box::new(Payload::Panic(Mutex::new(Some(panic)))));
         Self(Box::new(Inner { status: Status::CALLBACK, message, record: None, payload }))
     }

@@ -46,7 +46,8 @@ pub trait Function: Send + Sync + 'static {
     /// Any; the caller of [`apply`] gets it.
     fn forward(&self, context: &mut Context, inputs: &[&Tensor]) -> Result<Vec<Tensor>>;
 
-    /// From the gradients of the results, of which some may be missing, those of the inputs; `None` is zero.
+    /// From the gradients of the results, of which some may be missing, those of the inputs; `None`
+    /// is zero.
     ///
     /// # Errors
     ///
@@ -77,11 +78,15 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`Status::AUTOGRAD`] where one was written in place since, or after a backward that freed the graph.
+    /// [`Status::AUTOGRAD`] where one was written in place since, or after a backward that freed
+    /// the graph.
     pub fn saved(&self) -> Result<Vec<Tensor>> {
         let saved = self.saved.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         let saved = saved.as_ref().ok_or_else(|| {
-            Error::new(Status::AUTOGRAD, "saved values were freed by a backward before; give it retain_graph: true")
+            Error::new(
+                Status::AUTOGRAD,
+                "saved values were freed by a backward before; give it retain_graph: true",
+            )
         })?;
         // SAFETY: live handles.
         saved.iter().map(|s| unsafe { made(sys::flam_saved_get(s.raw())) }).collect()
@@ -108,13 +113,22 @@ impl Context {
 type User<F> = (F, Context);
 
 unsafe extern "C" fn run_backward<F: Function>(
-    user: *mut c_void, grads: *const *const sys::flam_tensor, n: usize, out: *mut *mut sys::flam_tensor, n_out: usize,
+    user: *mut c_void,
+    grads: *const *const sys::flam_tensor,
+    n: usize,
+    out: *mut *mut sys::flam_tensor,
+    n_out: usize,
 ) -> sys::flam_status {
     guarded(|| {
         let (function, context) = &*(user as *const User<F>);
         let made = function.backward(context, borrowed_list(grads, n))?;
         if made.len() != n_out {
-            let text = format!("{}: backward returned {} gradients for {} inputs", function.name(), made.len(), n_out);
+            let text = format!(
+                "{}: backward returned {} gradients for {} inputs",
+                function.name(),
+                made.len(),
+                n_out
+            );
             return Err(Error::new(Status::INVALID_ARGUMENT, text));
         }
         for (i, grad) in made.into_iter().enumerate() {
@@ -155,7 +169,14 @@ pub fn apply<F: Function>(function: F, inputs: &[&Tensor]) -> Result<Vec<Tensor>
     // SAFETY: the record is copied; the library drops `user` once, also where this fails.
     unsafe {
         list(sys::flam_function_record(
-            &record, inputs.as_ptr(), inputs.len(), results.as_ptr(), results.len(), null(), 0, constant.as_ptr(),
+            &record,
+            inputs.as_ptr(),
+            inputs.len(),
+            results.as_ptr(),
+            results.len(),
+            null(),
+            0,
+            constant.as_ptr(),
             constant.len(),
         ))
     }

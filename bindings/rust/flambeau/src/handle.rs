@@ -1,7 +1,7 @@
 //! Handles: one count of a shared object, given back on drop.
 //!
-//! Invariant: the pointer is live. The header promises counting on any thread and concurrent reads, hence `Send`
-//! and `Sync`; functions that write take `&mut self`.
+//! Invariant: the pointer is live. The header promises counting on any thread and concurrent reads,
+//! hence `Send` and `Sync`; functions that write take `&mut self`.
 
 use std::ptr::NonNull;
 
@@ -20,7 +20,8 @@ macro_rules! handle {
         #[repr(transparent)]
         pub struct $name(std::ptr::NonNull<crate::sys::$c>);
 
-        // SAFETY: counts are atomic; the header promises that reads may run at once and that handles move freely.
+        // SAFETY: counts are atomic; the header promises that reads may run at once and that
+        // handles move freely.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}

@@ -10,7 +10,9 @@ use crate::{
 };
 
 unsafe extern "C" fn on_gradient<F>(
-    user: *mut c_void, grad: *const sys::flam_tensor, out: *mut *mut sys::flam_tensor,
+    user: *mut c_void,
+    grad: *const sys::flam_tensor,
+    out: *mut *mut sys::flam_tensor,
 ) -> sys::flam_status
 where
     F: Fn(&Tensor) -> Result<Option<Tensor>>,
@@ -39,8 +41,9 @@ where
 }
 
 impl Tensor {
-    /// Runs `hook` on the gradient whenever backward computes it; what it returns takes the gradient's place.
-    /// Dropping the result leaves the hook registered; [`Hook::remove`] removes it.
+    /// Runs `hook` on the gradient whenever backward computes it; what it returns takes the
+    /// gradient's place. Dropping the result leaves the hook registered; [`Hook::remove`] removes
+    /// it.
     ///
     /// # Errors
     ///
@@ -70,7 +73,9 @@ impl Tensor {
 }
 
 unsafe extern "C" fn around_forward<F>(
-    user: *mut c_void, input: *const sys::flam_tensor, output: *const sys::flam_tensor,
+    user: *mut c_void,
+    input: *const sys::flam_tensor,
+    output: *const sys::flam_tensor,
     out: *mut *mut sys::flam_tensor,
 ) -> sys::flam_status
 where
@@ -105,7 +110,8 @@ impl Layer {
         Ok(token)
     }
 
-    /// Runs `hook` before every forward, on its input, which it may replace. The result is for [`Layer::remove_hook`].
+    /// Runs `hook` before every forward, on its input, which it may replace. The result is for
+    /// [`Layer::remove_hook`].
     ///
     /// # Errors
     ///
@@ -114,7 +120,9 @@ impl Layer {
     where
         F: Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
-        self.add_hook(HookMoment::FORWARD_PRE, move |input: &Tensor, _: Option<&Tensor>| hook(input))
+        self.add_hook(HookMoment::FORWARD_PRE, move |input: &Tensor, _: Option<&Tensor>| {
+            hook(input)
+        })
     }
 
     /// Runs `hook` after every forward, on input and output; it may replace the output.
@@ -126,9 +134,11 @@ impl Layer {
     where
         F: Fn(&Tensor, &Tensor) -> Result<Option<Tensor>> + Send + Sync + 'static,
     {
-        self.add_hook(HookMoment::FORWARD, move |input: &Tensor, output: Option<&Tensor>| match output {
-            Some(output) => hook(input, output),
-            None => Ok(None),
+        self.add_hook(HookMoment::FORWARD, move |input: &Tensor, output: Option<&Tensor>| {
+            match output {
+                Some(output) => hook(input, output),
+                None => Ok(None),
+            }
         })
     }
 }

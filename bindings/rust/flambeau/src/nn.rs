@@ -18,11 +18,7 @@
 //! # }
 //! ```
 
-use std::{
-    mem::size_of,
-    os::raw::c_void,
-    sync::Arc,
-};
+use std::{mem::size_of, os::raw::c_void, sync::Arc};
 
 pub use crate::gen::Layer;
 use crate::{
@@ -53,7 +49,10 @@ pub trait Module: Send + Sync + 'static {
     fn forward_all(&self, inputs: &[&Tensor]) -> Result<Tensor> {
         match inputs {
             [input] => self.forward(input),
-            _ => Err(Error::new(Status::INVALID_ARGUMENT, format!("{} takes 1 input, not {}", self.name(), inputs.len()))),
+            _ => Err(Error::new(
+                Status::INVALID_ARGUMENT,
+                format!("{} takes 1 input, not {}", self.name(), inputs.len()),
+            )),
         }
     }
 
@@ -120,13 +119,17 @@ impl Parts<'_> {
 }
 
 unsafe extern "C" fn run_forward<M: Module>(
-    user: *mut c_void, inputs: *const *const sys::flam_tensor, n: usize, out: *mut *mut sys::flam_tensor,
+    user: *mut c_void,
+    inputs: *const *const sys::flam_tensor,
+    n: usize,
+    out: *mut *mut sys::flam_tensor,
 ) -> sys::flam_status {
     guarded(|| {
         let module = &*(user as *const Arc<M>);
         let inputs = borrowed_list(inputs, n).iter().map(|t| t.as_ref());
         let inputs: Option<Vec<&Tensor>> = inputs.collect();
-        let inputs = inputs.ok_or_else(|| Error::new(Status::INVALID_ARGUMENT, "an input is missing"))?;
+        let inputs =
+            inputs.ok_or_else(|| Error::new(Status::INVALID_ARGUMENT, "an input is missing"))?;
         *out = module.forward_all(&inputs)?.into_ptr();
         Ok(())
     })

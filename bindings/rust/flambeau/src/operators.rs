@@ -1,4 +1,5 @@
-//! `+ - * /` and `-x` on references. They panic with the engine's text; `add`, `sub`, ... return it.
+//! `+ - * /` and `-x` on references. They panic with the engine's text; `add`, `sub`, ... return
+//! it.
 
 use std::ops;
 

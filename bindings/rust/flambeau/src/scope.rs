@@ -8,7 +8,8 @@ use crate::{
     Device, Error, Result, Stream,
 };
 
-/// A setting of this thread that ends with the guard, also when a panic unwinds; guards end in reverse order.
+/// A setting of this thread that ends with the guard, also when a panic unwinds; guards end in
+/// reverse order.
 #[must_use = "the scope ends when this is dropped"]
 #[derive(Debug)]
 pub struct Scope {
@@ -43,7 +44,8 @@ impl Scope {
     ///
     /// # Errors
     ///
-    /// [`Status::SCOPE`](crate::Status::SCOPE) where a scope opened later is still open; nothing changes then.
+    /// [`Status::SCOPE`](crate::Status::SCOPE) where a scope opened later is still open; nothing
+    /// changes then.
     pub fn end(self) -> Result<()> {
         let token = std::mem::ManuallyDrop::new(self).token;
         // SAFETY: a guard cannot leave its thread.

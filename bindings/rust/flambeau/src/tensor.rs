@@ -1,4 +1,5 @@
-//! What a tensor has beyond the generated methods: its shape as a slice, its text, its parts as iterators.
+//! What a tensor has beyond the generated methods: its shape as a slice, its text, its parts as
+//! iterators.
 
 use std::{fmt, slice};
 
@@ -35,7 +36,10 @@ impl Tensor {
     pub fn format(&self, options: &FormatOptions) -> Result<String> {
         let (options, mut text) = (options.to_c(), null());
         // SAFETY: a live handle, a place to write to; the text is copied at once.
-        unsafe { check(sys::flam_tensor_format(self.raw(), &options, &mut text)).map(|()| owned_text(text)) }
+        unsafe {
+            check(sys::flam_tensor_format(self.raw(), &options, &mut text))
+                .map(|()| owned_text(text))
+        }
     }
 
     /// Whether two handles are the same tensor.

@@ -1,6 +1,8 @@
 //! Values in, operations and operators, values out.
 
-use flambeau::{arange, full, scalar_f64, Dtype, FormatOptions, Reduction, Status, SumOptions, Tensor};
+use flambeau::{
+    arange, full, scalar_f64, Dtype, FormatOptions, Reduction, Status, SumOptions, Tensor,
+};
 
 fn f32s(t: &Tensor) -> Vec<f32> {
     t.to_vec().unwrap()
@@ -52,7 +54,8 @@ fn operators_take_references_values_and_numbers() {
 fn methods_give_results_and_defaults_can_be_told() {
     let x = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
     assert_eq!(x.sum().unwrap().item::<f32>().unwrap(), 10.0);
-    let rows = x.sum_with(SumOptions { dim: Some(&[1]), keepdim: true, ..Default::default() }).unwrap();
+    let rows =
+        x.sum_with(SumOptions { dim: Some(&[1]), keepdim: true, ..Default::default() }).unwrap();
     assert_eq!((rows.shape(), f32s(&rows)), (vec![2, 1], vec![3.0, 7.0]));
     assert_eq!(f32s(&x.add_with(&x, 0.5).unwrap()), [1.5, 3.0, 4.5, 6.0]);
     assert_eq!(f32s(&x.softmax_with(1, Some(Dtype::F32)).unwrap()).len(), 4);

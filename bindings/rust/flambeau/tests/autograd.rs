@@ -9,8 +9,8 @@ use std::{
 };
 
 use flambeau::{
-    apply, backward_with, grad, grad_enabled, grad_with, inference_mode, no_grad, BackwardOptions, Context, Error,
-    Function, GradOptions, Result, Scope, Status, Tensor,
+    apply, backward_with, grad, grad_enabled, grad_with, inference_mode, no_grad, BackwardOptions,
+    Context, Error, Function, GradOptions, Result, Scope, Status, Tensor,
 };
 
 fn leaf(values: &[f32]) -> Tensor {
@@ -33,7 +33,8 @@ fn backward_accumulates_and_grad_does_not() {
     let y = &x * &x;
     let seed = Tensor::from([1.0f32, 10.0]);
     let seeds = [Some(&seed)];
-    backward_with(&[&y], BackwardOptions { grad_tensors: Some(&seeds), ..Default::default() }).unwrap();
+    backward_with(&[&y], BackwardOptions { grad_tensors: Some(&seeds), ..Default::default() })
+        .unwrap();
     assert_eq!(grad_of(&x), [4.0, 44.0]);
     let g = grad(&[(&x * 3.0).sum().unwrap()], &[x.clone()]).unwrap();
     assert_eq!(g[0].to_vec::<f32>().unwrap(), [3.0, 3.0]);
@@ -44,12 +45,14 @@ fn backward_accumulates_and_grad_does_not() {
 fn second_derivatives_and_unused_inputs() {
     let (x, z) = (leaf(&[2.0]), leaf(&[1.0]));
     let y = &(&x * &x) * &x;
-    let once = grad_with(&[&y], &[&x], GradOptions { create_graph: true, ..Default::default() }).unwrap();
+    let once =
+        grad_with(&[&y], &[&x], GradOptions { create_graph: true, ..Default::default() }).unwrap();
     let twice = grad(&[once[0].as_ref().unwrap()], &[&x]).unwrap();
     assert_eq!(twice[0].item::<f32>().unwrap(), 12.0);
     let y = &x * 2.0;
     assert_eq!(grad(&[&y], &[&z]).unwrap_err().status(), Status::AUTOGRAD);
-    let none = grad_with(&[&y], &[&z], GradOptions { allow_unused: true, ..Default::default() }).unwrap();
+    let none =
+        grad_with(&[&y], &[&z], GradOptions { allow_unused: true, ..Default::default() }).unwrap();
     assert!(none[0].is_none());
 }
 
@@ -181,7 +184,8 @@ fn a_function_of_the_programs_own() {
         let y = apply(Cube { counted: Counted(drops.clone()) }, &[&x]).unwrap().remove(0);
         assert_eq!(y.grad_fn().unwrap().unwrap().name(), "Cube");
         let total = y.sum().unwrap();
-        backward_with(&[&total], BackwardOptions { retain_graph: true, ..Default::default() }).unwrap();
+        backward_with(&[&total], BackwardOptions { retain_graph: true, ..Default::default() })
+            .unwrap();
         total.backward().unwrap();
         assert_eq!(grad_of(&x), [6.0, 24.0]);
         assert_eq!(total.backward().unwrap_err().status(), Status::AUTOGRAD);
@@ -208,5 +212,9 @@ impl Function for TooMany {
 #[test]
 fn the_number_of_gradients_is_checked() {
     let error = apply(TooMany, &[&leaf(&[1.0])]).unwrap()[0].backward().unwrap_err();
-    assert!(error.message().contains("TooMany: backward returned 2 gradients for 1 inputs"), "{}", error);
+    assert!(
+        error.message().contains("TooMany: backward returned 2 gradients for 1 inputs"),
+        "{}",
+        error
+    );
 }

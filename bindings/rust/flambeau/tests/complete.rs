@@ -1,4 +1,5 @@
-//! Every function of the header is used by the safe crate, or is on the list of those that Rust must not have.
+//! Every function of the header is used by the safe crate, or is on the list of those that Rust
+//! must not have.
 
 use std::{collections::HashSet, fs, path::Path};
 
@@ -13,7 +14,11 @@ fn read(folder: &Path, used: &mut HashSet<String>) {
             read(&path, used);
         } else {
             let text = fs::read_to_string(&path).unwrap();
-            let code = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+            let code = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"))
+                .collect::<Vec<_>>()
+                .join("\n");
             used.extend(words(&code).map(str::to_owned));
         }
     }
@@ -25,7 +30,8 @@ fn nothing_of_the_header_is_missing() {
     let mut used = HashSet::new();
     read(&root.join("src"), &mut used);
     let table = fs::read_to_string(root.join("../flambeau-sys/src/gen/functions.rs")).unwrap();
-    let functions: Vec<_> = table.lines().filter_map(|line| line.trim().strip_prefix("fn ")).collect();
+    let functions: Vec<_> =
+        table.lines().filter_map(|line| line.trim().strip_prefix("fn ")).collect();
     assert!(functions.len() > 500, "read {} functions", functions.len());
     let by_hand = fs::read_to_string(root.join("../../generate/rust_by_hand.txt")).unwrap();
     let left_out: HashSet<_> = by_hand

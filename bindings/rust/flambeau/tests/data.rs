@@ -34,7 +34,8 @@ fn the_order_depends_on_the_seed_and_not_on_the_workers() {
     let x = arange(0, 100, 1).unwrap();
     let dataset = Dataset::from_tensors(&[x]).unwrap();
     let order = |num_workers, seed| {
-        let options = LoaderOptions { batch_size: 7, shuffle: true, num_workers, seed, ..Default::default() };
+        let options =
+            LoaderOptions { batch_size: 7, shuffle: true, num_workers, seed, ..Default::default() };
         numbers(&mut Loader::new_with(&dataset, Some(&options)).unwrap())
     };
     assert_eq!(order(0, 1), order(2, 1));
@@ -76,7 +77,8 @@ fn a_data_set_of_the_programs_own_fails_batch_by_batch() {
         let batches: Vec<_> = loader.batches().collect();
         assert_eq!(batches.len(), 3);
         assert_eq!(batches[1].as_ref().unwrap()[0].to_vec::<i64>().unwrap(), [4, 9]);
-        let source = std::error::Error::source(batches[2].as_ref().unwrap_err()).unwrap().to_string();
+        let source =
+            std::error::Error::source(batches[2].as_ref().unwrap_err()).unwrap().to_string();
         assert_eq!(source, "sample 4 is bad");
         assert_eq!(drops.load(SeqCst), 0);
         drop(loader);

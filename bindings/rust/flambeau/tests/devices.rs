@@ -1,8 +1,8 @@
 //! Two simulated GPUs: the variable is set before the first call, so that this file is one test.
 
 use flambeau::{
-    cuda_is_available, cuda_unavailable_reason, memory_allocated, Device, DeviceType, Event, Status, Stream, Tensor,
-    ZerosOptions,
+    cuda_is_available, cuda_unavailable_reason, memory_allocated, Device, DeviceType, Event,
+    Status, Stream, Tensor, ZerosOptions,
 };
 
 #[test]
@@ -19,7 +19,10 @@ fn tensors_live_on_simulated_devices() {
     (&x * &x).sum().unwrap().backward().unwrap();
     assert_eq!(x.grad().unwrap().unwrap().to_vec::<f32>().unwrap(), [2.0, 4.0]);
     assert_eq!(x.add(&here).unwrap_err().status(), Status::DEVICE_MISMATCH);
-    let huge = flambeau::zeros_with(&[1 << 28], ZerosOptions { device: Some(there), ..Default::default() });
+    let huge = flambeau::zeros_with(
+        &[1 << 28],
+        ZerosOptions { device: Some(there), ..Default::default() },
+    );
     assert_eq!(huge.unwrap_err().status(), Status::OUT_OF_DEVICE_MEMORY);
 
     let scope = there.push().unwrap();

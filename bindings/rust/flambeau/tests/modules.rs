@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use flambeau::{
-    load, manual_seed, nn, randn, save, AdamOptions, Dtype, Error, ModuleToOptions, Optimizer, Result, Scheduler,
-    SgdOptions, State, Status, Tensor,
+    load, manual_seed, nn, randn, save, AdamOptions, Dtype, Error, ModuleToOptions, Optimizer,
+    Result, Scheduler, SgdOptions, State, Status, Tensor,
 };
 
 struct Linear {

@@ -16,7 +16,9 @@ fn tensors_and_errors_go_anywhere() {
         let workers: Vec<_> = (0..4)
             .map(|i| {
                 let x = &x;
-                scope.spawn(move || (0..50).map(|_| x.add(i).unwrap().sum().unwrap().item::<f32>().unwrap()).last())
+                scope.spawn(move || {
+                    (0..50).map(|_| x.add(i).unwrap().sum().unwrap().item::<f32>().unwrap()).last()
+                })
             })
             .collect();
         workers.into_iter().map(|w| w.join().unwrap().unwrap()).collect()
