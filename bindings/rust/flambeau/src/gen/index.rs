@@ -14,7 +14,8 @@ pub fn nonzero_tuple(condition: impl Operand) -> Result<Vec<Tensor>> {
 }
 
 impl Tensor {
-    /// Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used, else a copy.
+    /// Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used,
+    /// else a copy.
     ///
     /// - `self`: any tensor.
     /// - `kinds`: what each item is.
@@ -28,7 +29,8 @@ impl Tensor {
         self.index_with(kinds, bounds, None)
     }
 
-    /// Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used, else a copy.
+    /// Python's `input[items]`: a view where only integers, slices, ellipsis and new axes are used,
+    /// else a copy.
     ///
     /// - `self`: any tensor.
     /// - `kinds`: what each item is.
@@ -415,7 +417,8 @@ impl Tensor {
         unsafe { made::<Tensor>(sys::flam_gather_out(self.raw(), dim, index.raw(), out.raw())) }.map(drop)
     }
 
-    /// Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere `self`.
+    /// Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
+    /// `self`.
     ///
     /// - `self`: any tensor.
     /// - `dim`: the dimension that `index` counts.
@@ -482,7 +485,8 @@ impl Tensor {
         unsafe { made::<Tensor>(sys::flam_scatter_out(self.raw(), dim, index.raw(), src.raw(), out.raw())) }.map(drop)
     }
 
-    /// Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices add up.
+    /// Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
+    /// add up.
     ///
     /// - `self`: any tensor.
     /// - `dim`: the dimension that `index` counts.

@@ -127,7 +127,8 @@ impl Tensor {
         unsafe { sys::flam_tensor_is_contiguous(self.raw()) != 0 }
     }
 
-    /// Whether this is a bare number (`scalar_f64` and friends), which promotes by its category only.
+    /// Whether this is a bare number (`scalar_f64` and friends), which promotes by its category
+    /// only.
     ///
     /// - `self`: any tensor.
     /// - returns: true or false.
@@ -212,7 +213,8 @@ impl Tensor {
         unsafe { sys::flam_tensor_storage_nbytes(self.raw()) }
     }
 
-    /// Says that another stream uses the memory too: it is not reused before that stream's work is done.
+    /// Says that another stream uses the memory too: it is not reused before that stream's work is
+    /// done.
     ///
     /// - `self`: a tensor on a device.
     /// - `stream`: the other stream.
@@ -253,7 +255,8 @@ impl Tensor {
         Ok(out_value)
     }
 
-    /// Makes a tensor stand for the memory, shape, dtype and device of another; its gradient and hooks stay.
+    /// Makes a tensor stand for the memory, shape, dtype and device of another; its gradient and hooks
+    /// stay.
     ///
     /// - `self`: the tensor to change; a leaf.
     /// - `src`: what it then shares memory with.
