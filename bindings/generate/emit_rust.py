@@ -1,7 +1,8 @@
 """The safe Rust crate: methods and functions, options, enumerations and handles.
 
-Where C has defaults, `f` takes what is needed and `f_with` the rest as well: one or two more arguments in
-place, more of them as a struct with `Default`. An in-place form gives its receiver back.
+Where C has defaults, `f` takes what is needed and `f_with` the rest as well: one or two more
+arguments in place, more of them as a struct with `Default`. An in-place form gives its receiver
+back.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 import re
 
 import rust_docs
+import rust_types
 from emit_rust_ffi import HEADER, identifier, rust_type
 from model import Api, Function, Param, pointee
 from rust_model import Argument, RustApi, argument, camel, type_name
 
 FOLDER = "bindings/rust/flambeau/src/gen"
-LIFE = "<'_>"
 IN_PLACE = 3  # from so many optional parameters on, they are a struct
 
 
@@ -62,7 +63,8 @@ class Method:
         shown = [a for a in arguments if not (options and a.default is not None)]
         parts = [f"{a.name}: {a.type}" for a in shown]
         if options:
-            parts.append(f"options: {options}{LIFE if borrows(self.optional) else ''}")
+            life = "<'_>" if rust_types.borrows(self.optional) else ""
+            parts.append(f"options: {options}{life}")
         if self.receiver is not None:
             by_value = self.receiver.kind == "device"
             unique = self.receiver.mutable and self.receiver.kind in ("tensor", "handle")
@@ -139,7 +141,8 @@ class Method:
         if p.count_of:
             a, name = arguments[p.count_of], identifier(p.count_of)
             if a.param.nullable:
-                return f"{name}.{'as_ref().' if a.param.kind == 'tensors' else ''}map_or(0, |v| v.len())"
+                view = "as_ref()." if a.param.kind == "tensors" else ""
+                return f"{name}.{view}map_or(0, |v| v.len())"
             return f"{name}.len()"
         return f"&mut {identifier(p.name)}" if p.kind == "out" else arguments[p.name].value
 
@@ -227,27 +230,6 @@ class Method:
         return [f"{made}(unsafe {{ {call} }})" if made else f"unsafe {{ {call} }}"]
 
 
-def borrows(arguments: list[Argument]) -> bool:
-    return any(a.borrows for a in arguments)
-
-
-def _options(rust: RustApi, m: Method) -> str:
-    """The struct of a function's optional parameters."""
-    life = "<'a>" if borrows(m.optional) else ""
-    text = f"/// What [`{m.place.path.replace('r#', '')}_with`"
-    text += f"{f'](crate::{m.place.path}_with)' if m.place.type else f'](crate::{m.place.name}_with)'} may be told.\n"
-    text += f"#[derive(Debug)]\npub struct {m.options}{life} {{\n"
-    for a in m.optional:
-        text += rust_docs.comment(
-            rust_docs.markdown(rust, m.f.doc["params"].get(a.param.name, "")), "    "
-        )
-        lived = a.type.replace("&", "&'a ")
-        text += f"    pub {a.name}: {lived},\n"
-    text += f"}}\n\nimpl Default for {m.options}{LIFE if life else ''} {{\n    fn default() -> Self {{\n"
-    fields = ", ".join(f"{a.name}: {a.default}" for a in m.optional)
-    return text + f"        Self {{ {fields} }}\n    }}\n}}\n\n"
-
-
 def _group(rust: RustApi, header: str, functions: list[Function]) -> str:
     methods = [Method(rust, f) for f in functions if rust.generated(f)]
     by_type: dict[str | None, list[Method]] = {}
@@ -256,97 +238,11 @@ def _group(rust: RustApi, header: str, functions: list[Function]) -> str:
     text = HEADER.format(how=f" from include/flambeau/{header}") + "\nuse super::prelude::*;\n\n"
     for m in methods:
         if m.options and not m.f.form:
-            text += _options(rust, m)
+            text += rust_types.options(rust, m.f, m.place, m.options, m.optional)
     for owner, group in sorted(by_type.items(), key=lambda item: item[0] or ""):
         body = "".join(m.text() for m in group)
         text += f"impl {owner} {{\n{body.rstrip()}\n}}\n\n" if owner else body
     return text.rstrip() + "\n" if methods else ""
-
-
-def _enums(rust: RustApi) -> str:
-    text = HEADER.format(how="") + "\nuse std::fmt;\n"
-    for e in rust.api.enums:
-        name = type_name(e["name"])
-        values = [(rust.constant(v["name"]).split("::")[1], v) for v in e["values"]]
-        text += "\n" + rust_docs.comment(
-            rust_docs.markdown(rust, e["doc"]) or f"`{e['name']}`.", ""
-        )
-        text += (
-            "///\n/// A newer library may have values that this crate has no name for.\n"
-            "#[derive(Clone, Copy, PartialEq, Eq, Hash)]\n#[repr(transparent)]\n"
-            f"pub struct {name}(pub i32);\n\nimpl {name} {{\n"
-        )
-        for short, v in values:
-            text += rust_docs.comment(
-                rust_docs.markdown(rust, v.get("doc") or f"`{v['name']}`"), "    "
-            )
-            text += f"    pub const {identifier(short)}: {name} = {name}({v['value']});\n"
-        text += f"}}\n\nimpl fmt::Debug for {name} {{\n    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {{\n"
-        text += "        f.write_str(match self.0 {\n"
-        text += "".join(f'            {v["value"]} => "{short}",\n' for short, v in values)
-        text += f'            other => return write!(f, "{name}({{}})", other),\n        }})\n    }}\n}}\n'
-    return text
-
-
-def _handles(rust: RustApi) -> str:
-    text = HEADER.format(how="") + "\nuse crate::handle::handle;\n\n"
-    names = {f.name for f in rust.api.functions}
-    for h in rust.api.handles:
-        c = h["name"]
-        if c not in rust.handles or f"{c}_release" not in names:
-            continue
-        retain = f", {c}_retain" if f"{c}_retain" in names else ""
-        doc = rust_docs.comment(
-            rust_docs.markdown(rust, h["doc"]) or f"An owned reference to a `{c}`.", "    "
-        )
-        text += f"handle! {{\n{doc}    {rust.handles[c]}, {c}, {c}_release{retain}\n}}\n"
-    return text
-
-
-_FIELDS = {
-    "flam_bool": "bool",
-    "double": "f64",
-    "float": "f32",
-    "int64_t": "i64",
-    "int32_t": "i32",
-    "uint64_t": "u64",
-    "uint32_t": "u32",
-    "size_t": "usize",
-}
-
-
-def _structs(rust: RustApi) -> str:
-    """Option structs that C has itself: plain fields, set up by the library's own defaults."""
-    text = HEADER.format(how="") + "\nuse super::prelude::*;\n"
-    names = {f.name for f in rust.api.functions}
-    for s in rust.api.structs:
-        fields = [f for f in s["fields"] if f["name"] != "struct_size"]
-        if f"{s['name']}_init" not in names or any(f["type"] not in _FIELDS for f in fields):
-            continue
-        name = type_name(s["name"])
-        text += "\n" + rust_docs.comment(rust_docs.markdown(rust, s["doc"]), "")
-        text += f"#[derive(Clone, Debug)]\npub struct {name} {{\n"
-        for f in fields:
-            text += rust_docs.comment(rust_docs.markdown(rust, f["doc"] or f["name"]), "    ")
-            text += f"    pub {identifier(f['name'])}: {_FIELDS[f['type']]},\n"
-        read = ", ".join(
-            f"{identifier(f['name'])}: c.{f['name']}{' != 0' if f['type'] == 'flam_bool' else ''}"
-            for f in fields
-        )
-        write = ", ".join(
-            f"{f['name']}: self.{identifier(f['name'])}{'.into()' if f['type'] == 'flam_bool' else ''}"
-            for f in fields
-        )
-        text += (
-            f"}}\n\nimpl Default for {name} {{\n    fn default() -> Self {{\n"
-            f"        // SAFETY: the library fills the whole struct.\n"
-            f"        let c = unsafe {{\n            let mut c = std::mem::zeroed::<sys::{s['name']}>();\n"
-            f"            sys::{s['name']}_init(&mut c);\n            c\n        }};\n"
-            f"        Self {{ {read} }}\n    }}\n}}\n\nimpl {name} {{\n"
-            f"    pub(crate) fn to_c(&self) -> sys::{s['name']} {{\n"
-            f"        sys::{s['name']} {{ struct_size: std::mem::size_of::<sys::{s['name']}>(), {write} }}\n    }}\n}}\n"
-        )
-    return text
 
 
 def emit(api: Api) -> dict[str, str]:
@@ -355,9 +251,9 @@ def emit(api: Api) -> dict[str, str]:
     for f in api.functions:
         headers.setdefault(f.header, []).append(f)
     files = {
-        f"{FOLDER}/enums.rs": _enums(rust),
-        f"{FOLDER}/handles.rs": _handles(rust),
-        f"{FOLDER}/structs.rs": _structs(rust),
+        f"{FOLDER}/enums.rs": rust_types.enums(rust),
+        f"{FOLDER}/handles.rs": rust_types.handles(rust),
+        f"{FOLDER}/structs.rs": rust_types.structs(rust),
     }
     modules = []
     for header, functions in sorted(headers.items()):

@@ -1,7 +1,7 @@
 """flambeau-sys: bindgen's reading of the headers, and what the dlopen table is made of.
 
-bindgen is pinned and optional: where it is not installed, its two files stay as they are committed and a line
-says so. Everything else comes from the same data as the other bindings.
+bindgen is pinned and optional: where it is not installed, its two files stay as they are
+committed and a line says so. Everything else comes from the same data as the other bindings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _WORDS = {
     },
 }
 KEYWORDS = frozenset(
-    "as box do dyn else enum extern false final fn for if impl in let loop match mod move mut pub ref "
+    "as box do dyn else enum extern false final fn for if impl in let loop match mod move mut "
+    "pub ref "
     "return self static struct super trait true type unsafe use virtual where while".split()
 )
 

@@ -1,7 +1,8 @@
 """How a C function reads in Rust: its place, its name, and the Rust side of each parameter kind.
 
-A function whose name begins with a handle's belongs to that type; an operation on a tensor is a method of
-`Tensor`; `flam_<kind>_new` and `flam_nn_<kind>` make the handle they return; what is left is a function of the crate.
+A function whose name begins with a handle's belongs to that type; an operation on a tensor is a
+method of `Tensor`; `flam_<kind>_new` and `flam_nn_<kind>` make the handle they return; what is left
+is a function of the crate.
 """
 
 from __future__ import annotations

@@ -155,8 +155,13 @@ macro_rules! functions {
         }
 
         impl Table {
-            unsafe fn fill(get: impl Fn(&'static str) -> Result<*mut c_void, String>) -> Result<Table, String> {
-                Ok(Table { $($name: std::mem::transmute(get(concat!(stringify!($name), "\0"))?),)* })
+            unsafe fn fill<F>(get: F) -> Result<Table, String>
+            where
+                F: Fn(&'static str) -> Result<*mut c_void, String>,
+            {
+                Ok(Table {
+                    $($name: std::mem::transmute(get(concat!(stringify!($name), "\0"))?),)*
+                })
             }
         }
 

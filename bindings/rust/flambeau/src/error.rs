@@ -120,11 +120,13 @@ impl Error {
         }
         let message = c_text(&self.0.message.replace('\0', " ")).expect("no zero bytes");
         let payload = self.0.payload.take().map_or(null_mut(), Box::into_raw);
+        let mut drop = None;
         if !payload.is_null() {
             lent().push(payload as usize);
+            drop = Some(drop_payload as unsafe extern "C" fn(*mut c_void));
         }
         // SAFETY: the payload is given away with what drops it.
-        unsafe { sys::flam_error_set(message.as_ptr(), payload.cast(), Some(drop_payload)) };
+        unsafe { sys::flam_error_set(message.as_ptr(), payload.cast(), drop) };
     }
 
     fn payload(&self) -> Option<&Payload> {

@@ -20,7 +20,11 @@ use crate::{
 ///         context.save(&y);
 ///         Ok(vec![y])
 ///     }
-///     fn backward(&self, context: &Context, grads: &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>> {
+///     fn backward(
+///         &self,
+///         context: &Context,
+///         grads: &[Option<Tensor>],
+///     ) -> Result<Vec<Option<Tensor>>> {
 ///         let y = &context.saved()?[0];
 ///         Ok(vec![grads[0].as_ref().map(|grad| grad.mul(y)).transpose()?])
 ///     }

@@ -7,7 +7,9 @@
 //!
 //! impl nn::Module for Scale {
 //!     fn forward(&self, input: &Tensor) -> Result<Tensor> { input.mul(&self.weight) }
-//!     fn parts(&self, parts: &mut nn::Parts) -> Result<()> { parts.parameter("weight", &self.weight) }
+//!     fn parts(&self, parts: &mut nn::Parts) -> Result<()> {
+//!         parts.parameter("weight", &self.weight)
+//!     }
 //! }
 //!
 //! # fn main() -> Result<()> {

@@ -57,7 +57,7 @@ impl Drop for Scope {
     fn drop(&mut self) {
         // SAFETY: as in `end`.
         if unsafe { sys::flam_scope_pop(self.token) } != sys::FLAM_OK {
-            drop(Error::take()); // guards were dropped out of order: the outer one restores the state
+            drop(Error::take()); // dropped out of order: the outer guard restores the state
         }
     }
 }

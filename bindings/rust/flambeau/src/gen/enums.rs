@@ -10,53 +10,53 @@ use std::fmt;
 pub struct Status(pub i32);
 
 impl Status {
-    /// [`Status::OK`](crate::Status::OK)
+    /// `OK`
     pub const OK: Status = Status(0);
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT)
+    /// `INVALID_ARGUMENT`
     pub const INVALID_ARGUMENT: Status = Status(1);
-    /// [`Status::SHAPE`](crate::Status::SHAPE)
+    /// `SHAPE`
     pub const SHAPE: Status = Status(2);
-    /// [`Status::DTYPE`](crate::Status::DTYPE)
+    /// `DTYPE`
     pub const DTYPE: Status = Status(3);
-    /// [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH)
+    /// `DEVICE_MISMATCH`
     pub const DEVICE_MISMATCH: Status = Status(4);
-    /// [`Status::INDEX`](crate::Status::INDEX)
+    /// `INDEX`
     pub const INDEX: Status = Status(5);
-    /// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY)
+    /// `OUT_OF_DEVICE_MEMORY`
     pub const OUT_OF_DEVICE_MEMORY: Status = Status(6);
-    /// [`Status::OUT_OF_HOST_MEMORY`](crate::Status::OUT_OF_HOST_MEMORY)
+    /// `OUT_OF_HOST_MEMORY`
     pub const OUT_OF_HOST_MEMORY: Status = Status(7);
-    /// [`Status::NO_GPU`](crate::Status::NO_GPU)
+    /// `NO_GPU`
     pub const NO_GPU: Status = Status(8);
-    /// [`Status::DRIVER_TOO_OLD`](crate::Status::DRIVER_TOO_OLD)
+    /// `DRIVER_TOO_OLD`
     pub const DRIVER_TOO_OLD: Status = Status(9);
-    /// [`Status::NO_KERNEL_IMAGE`](crate::Status::NO_KERNEL_IMAGE)
+    /// `NO_KERNEL_IMAGE`
     pub const NO_KERNEL_IMAGE: Status = Status(10);
-    /// [`Status::LIBRARY_MISSING`](crate::Status::LIBRARY_MISSING)
+    /// `LIBRARY_MISSING`
     pub const LIBRARY_MISSING: Status = Status(11);
-    /// [`Status::LIBRARY_VERSION`](crate::Status::LIBRARY_VERSION)
+    /// `LIBRARY_VERSION`
     pub const LIBRARY_VERSION: Status = Status(12);
-    /// [`Status::ABI_VERSION`](crate::Status::ABI_VERSION)
+    /// `ABI_VERSION`
     pub const ABI_VERSION: Status = Status(13);
-    /// [`Status::DEVICE_LOST`](crate::Status::DEVICE_LOST)
+    /// `DEVICE_LOST`
     pub const DEVICE_LOST: Status = Status(14);
-    /// [`Status::COLLECTIVE_TIMEOUT`](crate::Status::COLLECTIVE_TIMEOUT)
+    /// `COLLECTIVE_TIMEOUT`
     pub const COLLECTIVE_TIMEOUT: Status = Status(15);
-    /// [`Status::NON_FINITE`](crate::Status::NON_FINITE)
+    /// `NON_FINITE`
     pub const NON_FINITE: Status = Status(16);
-    /// [`Status::GRAPH_CAPTURE`](crate::Status::GRAPH_CAPTURE)
+    /// `GRAPH_CAPTURE`
     pub const GRAPH_CAPTURE: Status = Status(17);
-    /// [`Status::IO`](crate::Status::IO)
+    /// `IO`
     pub const IO: Status = Status(18);
-    /// [`Status::CALLBACK`](crate::Status::CALLBACK)
+    /// `CALLBACK`
     pub const CALLBACK: Status = Status(19);
-    /// [`Status::UNSUPPORTED`](crate::Status::UNSUPPORTED)
+    /// `UNSUPPORTED`
     pub const UNSUPPORTED: Status = Status(20);
-    /// [`Status::INTERNAL`](crate::Status::INTERNAL)
+    /// `INTERNAL`
     pub const INTERNAL: Status = Status(21);
-    /// [`Status::AUTOGRAD`](crate::Status::AUTOGRAD)
+    /// `AUTOGRAD`
     pub const AUTOGRAD: Status = Status(22);
-    /// [`Status::SCOPE`](crate::Status::SCOPE)
+    /// `SCOPE`
     pub const SCOPE: Status = Status(23);
 }
 
@@ -100,27 +100,27 @@ impl fmt::Debug for Status {
 pub struct Dtype(pub i32);
 
 impl Dtype {
-    /// [`Dtype::NONE`](crate::Dtype::NONE)
+    /// `NONE`
     pub const NONE: Dtype = Dtype(0);
-    /// [`Dtype::F32`](crate::Dtype::F32)
+    /// `F32`
     pub const F32: Dtype = Dtype(1);
-    /// [`Dtype::F64`](crate::Dtype::F64)
+    /// `F64`
     pub const F64: Dtype = Dtype(2);
-    /// [`Dtype::F16`](crate::Dtype::F16)
+    /// `F16`
     pub const F16: Dtype = Dtype(3);
-    /// [`Dtype::BF16`](crate::Dtype::BF16)
+    /// `BF16`
     pub const BF16: Dtype = Dtype(4);
-    /// [`Dtype::I64`](crate::Dtype::I64)
+    /// `I64`
     pub const I64: Dtype = Dtype(5);
-    /// [`Dtype::I32`](crate::Dtype::I32)
+    /// `I32`
     pub const I32: Dtype = Dtype(6);
-    /// [`Dtype::I16`](crate::Dtype::I16)
+    /// `I16`
     pub const I16: Dtype = Dtype(7);
-    /// [`Dtype::I8`](crate::Dtype::I8)
+    /// `I8`
     pub const I8: Dtype = Dtype(8);
-    /// [`Dtype::U8`](crate::Dtype::U8)
+    /// `U8`
     pub const U8: Dtype = Dtype(9);
-    /// [`Dtype::BOOL`](crate::Dtype::BOOL)
+    /// `BOOL`
     pub const BOOL: Dtype = Dtype(10);
 }
 
@@ -151,13 +151,13 @@ impl fmt::Debug for Dtype {
 pub struct DeviceType(pub i32);
 
 impl DeviceType {
-    /// [`DeviceType::NONE`](crate::DeviceType::NONE)
+    /// `NONE`
     pub const NONE: DeviceType = DeviceType(0);
-    /// [`DeviceType::CPU`](crate::DeviceType::CPU)
+    /// `CPU`
     pub const CPU: DeviceType = DeviceType(1);
-    /// [`DeviceType::CUDA`](crate::DeviceType::CUDA)
+    /// `CUDA`
     pub const CUDA: DeviceType = DeviceType(2);
-    /// [`DeviceType::SIM`](crate::DeviceType::SIM)
+    /// `SIM`
     pub const SIM: DeviceType = DeviceType(12);
 }
 
@@ -181,15 +181,15 @@ impl fmt::Debug for DeviceType {
 pub struct Reduction(pub i32);
 
 impl Reduction {
-    /// [`Reduction::UNSPECIFIED`](crate::Reduction::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: Reduction = Reduction(0);
-    /// [`Reduction::NONE`](crate::Reduction::NONE)
+    /// `NONE`
     pub const NONE: Reduction = Reduction(1);
-    /// [`Reduction::MEAN`](crate::Reduction::MEAN)
+    /// `MEAN`
     pub const MEAN: Reduction = Reduction(2);
-    /// [`Reduction::SUM`](crate::Reduction::SUM)
+    /// `SUM`
     pub const SUM: Reduction = Reduction(3);
-    /// [`Reduction::BATCHMEAN`](crate::Reduction::BATCHMEAN)
+    /// `BATCHMEAN`
     pub const BATCHMEAN: Reduction = Reduction(4);
 }
 
@@ -214,11 +214,11 @@ impl fmt::Debug for Reduction {
 pub struct GeluForm(pub i32);
 
 impl GeluForm {
-    /// [`GeluForm::UNSPECIFIED`](crate::GeluForm::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: GeluForm = GeluForm(0);
-    /// [`GeluForm::NONE`](crate::GeluForm::NONE)
+    /// `NONE`
     pub const NONE: GeluForm = GeluForm(1);
-    /// [`GeluForm::TANH`](crate::GeluForm::TANH)
+    /// `TANH`
     pub const TANH: GeluForm = GeluForm(2);
 }
 
@@ -241,11 +241,11 @@ impl fmt::Debug for GeluForm {
 pub struct Rounding(pub i32);
 
 impl Rounding {
-    /// [`Rounding::UNSPECIFIED`](crate::Rounding::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: Rounding = Rounding(0);
-    /// [`Rounding::TRUNC`](crate::Rounding::TRUNC)
+    /// `TRUNC`
     pub const TRUNC: Rounding = Rounding(1);
-    /// [`Rounding::FLOOR`](crate::Rounding::FLOOR)
+    /// `FLOOR`
     pub const FLOOR: Rounding = Rounding(2);
 }
 
@@ -268,19 +268,19 @@ impl fmt::Debug for Rounding {
 pub struct IndexKind(pub i32);
 
 impl IndexKind {
-    /// [`IndexKind::UNSPECIFIED`](crate::IndexKind::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: IndexKind = IndexKind(0);
-    /// [`IndexKind::INT`](crate::IndexKind::INT)
+    /// `INT`
     pub const INT: IndexKind = IndexKind(1);
-    /// [`IndexKind::SLICE`](crate::IndexKind::SLICE)
+    /// `SLICE`
     pub const SLICE: IndexKind = IndexKind(2);
-    /// [`IndexKind::ELLIPSIS`](crate::IndexKind::ELLIPSIS)
+    /// `ELLIPSIS`
     pub const ELLIPSIS: IndexKind = IndexKind(3);
-    /// [`IndexKind::NEWAXIS`](crate::IndexKind::NEWAXIS)
+    /// `NEWAXIS`
     pub const NEWAXIS: IndexKind = IndexKind(4);
-    /// [`IndexKind::BOOL`](crate::IndexKind::BOOL)
+    /// `BOOL`
     pub const BOOL: IndexKind = IndexKind(5);
-    /// [`IndexKind::TENSOR`](crate::IndexKind::TENSOR)
+    /// `TENSOR`
     pub const TENSOR: IndexKind = IndexKind(6);
 }
 
@@ -307,11 +307,11 @@ impl fmt::Debug for IndexKind {
 pub struct Fan(pub i32);
 
 impl Fan {
-    /// [`Fan::UNSPECIFIED`](crate::Fan::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: Fan = Fan(0);
-    /// [`Fan::IN`](crate::Fan::IN)
+    /// `IN`
     pub const IN: Fan = Fan(1);
-    /// [`Fan::OUT`](crate::Fan::OUT)
+    /// `OUT`
     pub const OUT: Fan = Fan(2);
 }
 
@@ -334,11 +334,11 @@ impl fmt::Debug for Fan {
 pub struct MeshgridIndexing(pub i32);
 
 impl MeshgridIndexing {
-    /// [`MeshgridIndexing::UNSPECIFIED`](crate::MeshgridIndexing::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: MeshgridIndexing = MeshgridIndexing(0);
-    /// [`MeshgridIndexing::IJ`](crate::MeshgridIndexing::IJ)
+    /// `IJ`
     pub const IJ: MeshgridIndexing = MeshgridIndexing(1);
-    /// [`MeshgridIndexing::XY`](crate::MeshgridIndexing::XY)
+    /// `XY`
     pub const XY: MeshgridIndexing = MeshgridIndexing(2);
 }
 
@@ -361,19 +361,19 @@ impl fmt::Debug for MeshgridIndexing {
 pub struct Activation(pub i32);
 
 impl Activation {
-    /// [`Activation::UNSPECIFIED`](crate::Activation::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: Activation = Activation(0);
-    /// [`Activation::RELU`](crate::Activation::RELU)
+    /// `RELU`
     pub const RELU: Activation = Activation(1);
-    /// [`Activation::SIGMOID`](crate::Activation::SIGMOID)
+    /// `SIGMOID`
     pub const SIGMOID: Activation = Activation(2);
-    /// [`Activation::TANH`](crate::Activation::TANH)
+    /// `TANH`
     pub const TANH: Activation = Activation(3);
-    /// [`Activation::GELU`](crate::Activation::GELU)
+    /// `GELU`
     pub const GELU: Activation = Activation(4);
-    /// [`Activation::SILU`](crate::Activation::SILU)
+    /// `SILU`
     pub const SILU: Activation = Activation(5);
-    /// [`Activation::IDENTITY`](crate::Activation::IDENTITY)
+    /// `IDENTITY`
     pub const IDENTITY: Activation = Activation(6);
 }
 
@@ -400,11 +400,11 @@ impl fmt::Debug for Activation {
 pub struct HookMoment(pub i32);
 
 impl HookMoment {
-    /// [`HookMoment::UNSPECIFIED`](crate::HookMoment::UNSPECIFIED)
+    /// `UNSPECIFIED`
     pub const UNSPECIFIED: HookMoment = HookMoment(0);
-    /// [`HookMoment::FORWARD_PRE`](crate::HookMoment::FORWARD_PRE)
+    /// `FORWARD_PRE`
     pub const FORWARD_PRE: HookMoment = HookMoment(1);
-    /// [`HookMoment::FORWARD`](crate::HookMoment::FORWARD)
+    /// `FORWARD`
     pub const FORWARD: HookMoment = HookMoment(2);
 }
 

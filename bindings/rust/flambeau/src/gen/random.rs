@@ -112,7 +112,7 @@ impl Default for RandnLikeOptions {
     }
 }
 
-/// What [`Tensor::uniform__with`](crate::Tensor::uniform__with) may be told.
+/// What [`Tensor::uniform_with_`](crate::Tensor::uniform_with_) may be told.
 #[derive(Debug)]
 pub struct UniformOptions<'a> {
     /// least value; default 0.
@@ -129,7 +129,7 @@ impl Default for UniformOptions<'_> {
     }
 }
 
-/// What [`Tensor::normal__with`](crate::Tensor::normal__with) may be told.
+/// What [`Tensor::normal_with_`](crate::Tensor::normal_with_) may be told.
 #[derive(Debug)]
 pub struct NormalOptions<'a> {
     /// default 0.
