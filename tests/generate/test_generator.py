@@ -3,6 +3,7 @@ and a refused run changes nothing."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def generate(root, *options, seed="0"):
 @pytest.fixture
 def copy(tmp_path):
     """What the generator reads and writes."""
-    for name in ("bindings", "include", "lib/capi/gen", "lib/ops/gen"):
+    for name in ("bindings", "include", "lib/capi/gen", "lib/ops/gen", "lib/build"):
         shutil.copytree(
             ROOT / name,
             tmp_path / name,
@@ -50,7 +51,8 @@ def test_the_repository_is_current():
 
 def test_generation_from_nothing_gives_the_committed_files(copy):
     before = {p: text for p, (text, _) in snapshot(copy).items()}
-    shutil.rmtree(copy / "lib")
+    shutil.rmtree(copy / "lib/capi")
+    shutil.rmtree(copy / "lib/ops")
     for name in ("flambeau.h", "derived.h", "load.h"):
         (copy / "include" / "flambeau" / name).unlink()
     (copy / "bindings" / "api.json").unlink()
@@ -101,4 +103,14 @@ def test_a_fault_changes_no_file(copy):
     assert result.returncode == 1
     assert "flam_version: no FLAM_SINCE" in result.stderr
     assert "1 faults in the headers; nothing was written" in result.stderr
+    assert snapshot(copy) == before
+
+
+def test_other_versions_of_the_tools_are_refused(copy):
+    lock = copy / "lib/build/requirements.lock"
+    lock.write_text(re.sub(r"^cffi==.*$", "cffi==0.0.1", lock.read_text(), flags=re.MULTILINE))
+    before = snapshot(copy)
+    result = generate(copy)
+    assert result.returncode == 1
+    assert "is not the pinned 0.0.1: use `make gen`" in result.stderr
     assert snapshot(copy) == before
