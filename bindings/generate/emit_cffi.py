@@ -13,7 +13,6 @@ import re
 import tempfile
 
 import cffi
-
 from python_model import Api
 
 KEEP_GIL = """

@@ -7,7 +7,6 @@ import re
 import sys
 
 import clang.cindex as clang
-
 import docs
 import lint
 from model import LISTS, SCALARS, Api, Function, Param, derived_forms, pointee, resolve_torch

@@ -2,8 +2,9 @@
 
     python make_digits.py digits.csv.gz digits.safetensors
 
-Every fifth image is held out, so that the split is in the file and every program scores the same 359 images.
-The pixels stay what the source has, whole numbers from 0 to 16 in one byte each. Needs only the standard library.
+Every fifth image is held out, so that the split is in the file and every program scores the same
+359 images. The pixels stay what the source has, whole numbers from 0 to 16 in one byte each. Needs
+only the standard library.
 """
 
 import csv
@@ -39,7 +40,9 @@ def main(source, destination):
     kept = [row for i, row in enumerate(rows) if i % 5 != 4]
     tensors = []
     for part, chosen in ("train", kept), ("test", held_out):
-        tensors.append((f"{part}.images", [len(chosen), 1, 8, 8], b"".join(row[:64] for row in chosen)))
+        tensors.append(
+            (f"{part}.images", [len(chosen), 1, 8, 8], b"".join(row[:64] for row in chosen))
+        )
         tensors.append((f"{part}.labels", [len(chosen)], bytes(row[64] for row in chosen)))
     with open(destination, "wb") as file:
         file.write(safetensors(tensors))

@@ -1,7 +1,8 @@
-"""Curves of a training as one SVG file, without dependencies: panels side by side, each with its own axis.
+"""Curves of a training as one SVG file, without dependencies: panels side by side, each with its
+own axis.
 
-`write(path, title, panels)`; a panel is (heading, unit, {name: values per epoch}). Every line is labelled where it
-ends, so that no legend has to be matched by colour.
+`write(path, title, panels)`; a panel is (heading, unit, {name: values per epoch}). Every line is
+labelled where it ends, so that no legend has to be matched by colour.
 """
 
 import html
@@ -52,10 +53,16 @@ def panel(heading, unit, series, colors):
 
     parts = [text(LEFT, TOP - 14, heading, "heading")]
     for mark in marks:
-        parts.append(f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{y(mark):.1f}" y2="{y(mark):.1f}" class="grid"/>')
+        parts.append(
+            f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{y(mark):.1f}" y2="{y(mark):.1f}" class="grid"/>'
+        )
         parts.append(text(LEFT - 8, y(mark) + 4, f"{mark:g}{unit}", anchor="end"))
-    parts.append(f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{TOP + down}" y2="{TOP + down}" class="axis"/>')
-    for mark in sorted({1, *(int(t) for t in ticks(1, epochs) if 1 < t < epochs and t == int(t)), epochs}):
+    parts.append(
+        f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{TOP + down}" y2="{TOP + down}" class="axis"/>'
+    )
+    for mark in sorted(
+        {1, *(int(t) for t in ticks(1, epochs) if 1 < t < epochs and t == int(t)), epochs}
+    ):
         parts.append(text(x(mark), TOP + down + 18, str(mark), anchor="middle"))
     parts.append(text(LEFT + across / 2, TOP + down + 36, "epoch", anchor="middle"))
     ends = spread([y(curve[-1]) for curve in series.values()])
@@ -63,8 +70,12 @@ def panel(heading, unit, series, colors):
         color = colors[name]
         points = " ".join(f"{x(i + 1):.1f},{y(v):.1f}" for i, v in enumerate(curve))
         parts.append(f'<polyline points="{points}" class="curve" stroke="{color}"/>')
-        parts.append(f'<circle cx="{x(len(curve)):.1f}" cy="{y(curve[-1]):.1f}" r="3" fill="{color}"/>')
-        parts.append(text(x(len(curve)) + 8, end + 4, name, "label", more=f' style="fill: {color}"'))
+        parts.append(
+            f'<circle cx="{x(len(curve)):.1f}" cy="{y(curve[-1]):.1f}" r="3" fill="{color}"/>'
+        )
+        parts.append(
+            text(x(len(curve)) + 8, end + 4, name, "label", more=f' style="fill: {color}"')
+        )
     return parts
 
 
@@ -73,9 +84,13 @@ def write(path, title, panels):
     width = WIDTH * len(panels)
     names = dict.fromkeys(name for _, _, series in panels for name in series)
     colors = dict(zip(names, COLORS))  # a name has one colour in every panel
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}">',
-             f"<title>{html.escape(title)}</title>", f"<style>{STYLE}</style>",
-             f'<rect width="{width}" height="{HEIGHT}" fill="#ffffff"/>', text(LEFT, 30, title, "title")]
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" width="{width}" height="{HEIGHT}">',
+        f"<title>{html.escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+        f'<rect width="{width}" height="{HEIGHT}" fill="#ffffff"/>',
+        text(LEFT, 30, title, "title"),
+    ]
     for i, chart in enumerate(panels):
         parts += [f'<g transform="translate({i * WIDTH} 0)">', *panel(*chart, colors), "</g>"]
     with open(path, "w", encoding="utf-8") as file:

@@ -2,11 +2,12 @@
 """Trains a classifier of handwritten digits, scores it on held-out images, and saves its weights.
 
     python examples/python/digits.py                     a perceptron, on the GPU if there is one
-    python examples/python/digits.py --conv --plot curves.svg
-    python examples/python/digits.py --weights FILE      scores weights that any of the three languages saved
+    python examples/python/digits.py --conv --plot curves.svg python examples/python/digits.py
+    --weights FILE      scores weights that any of the three languages saved
 
-`examples/c/digits.c` and `examples/rust/` do the same with the same data and read the same weights: given one file,
-the three write the same logits, bit for bit. `FLAMBEAU_SIM=devices=1,as=cuda` lets it take its GPU path on a laptop.
+`examples/c/digits.c` and `examples/rust/` do the same with the same data and read the same weights:
+given one file, the three write the same logits, bit for bit. `FLAMBEAU_SIM=devices=1,as=cuda` lets
+it take its GPU path on a laptop.
 """
 
 import argparse
@@ -14,13 +15,12 @@ import sys
 import time
 from pathlib import Path
 
+import curves
 import flambeau as torch
 import flambeau.nn.functional as F
 from flambeau import nn
 from flambeau.safetensors import load_file, save_file
 from flambeau.utils.data import DataLoader, TensorDataset
-
-import curves
 from progress import Progress, duration
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,17 +33,27 @@ def mlp():
 
 
 def conv():
-    """Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32 channels."""
+    """Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32
+    channels."""
     return nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(128, 10))
+        nn.Conv2d(1, 16, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(128, 10),
+    )
 
 
 def digits(path):
     """(images, labels) to learn from and (images, labels) held out; pixels from 0 to 1."""
     data = load_file(path)
-    return [(data[f"{part}.images"].float() / 16, data[f"{part}.labels"].long()) for part in ("train", "test")]
+    return [
+        (data[f"{part}.images"].float() / 16, data[f"{part}.labels"].long())
+        for part in ("train", "test")
+    ]
 
 
 def choose_device(name):
@@ -52,7 +62,9 @@ def choose_device(name):
         return torch.device(name), ""
     if torch.cuda.is_available():
         return torch.device("cuda"), torch.cuda.get_device_name()
-    return torch.device("cpu"), f"{torch.get_num_threads()} threads; no GPU: {torch.cuda.unavailable_reason()}"
+    return torch.device(
+        "cpu"
+    ), f"{torch.get_num_threads()} threads; no GPU: {torch.cuda.unavailable_reason()}"
 
 
 @torch.no_grad()
@@ -61,15 +73,25 @@ def evaluate(model, images, labels):
     model.eval()
     logits = model(images)
     correct = (logits.argmax(1) == labels).sum().item()
-    return logits, F.cross_entropy(logits, labels, label_smoothing=SMOOTHING).item(), correct / len(labels)
+    return (
+        logits,
+        F.cross_entropy(logits, labels, label_smoothing=SMOOTHING).item(),
+        correct / len(labels),
+    )
 
 
 def train(model, learn, held_out, device, args):
     """Trains for `args.epochs`; returns the curves, one value per epoch."""
     generator = torch.Generator().manual_seed(args.seed)
-    loader = DataLoader(TensorDataset(*learn), batch_size=args.batch_size, shuffle=True, generator=generator,
-                        num_workers=args.workers, persistent_workers=args.workers > 0,
-                        pin_memory=device.type != "cpu")
+    loader = DataLoader(
+        TensorDataset(*learn),
+        batch_size=args.batch_size,
+        shuffle=True,
+        generator=generator,
+        num_workers=args.workers,
+        persistent_workers=args.workers > 0,
+        pin_memory=device.type != "cpu",
+    )
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
     history = {"loss": [], "held-out loss": [], "held-out accuracy": []}
@@ -78,21 +100,34 @@ def train(model, learn, held_out, device, args):
             model.train()
             total = torch.zeros((), device=device)
             for images, labels in loader:
-                images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
+                images, labels = (
+                    images.to(device, non_blocking=True),
+                    labels.to(device, non_blocking=True),
+                )
                 loss = F.cross_entropy(model(images), labels, label_smoothing=SMOOTHING)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-                total += loss.detach() * len(images)  # stays on the device: a step never waits for it
-                bar.advance(len(images), loss=lambda: f"{loss.item():.4f}", memory=lambda: memory(device))
+                total += loss.detach() * len(
+                    images
+                )  # stays on the device: a step never waits for it
+                bar.advance(
+                    len(images), loss=lambda: f"{loss.item():.4f}", memory=lambda: memory(device)
+                )
             scheduler.step()
             _, held_out_loss, accuracy = evaluate(model, *held_out)
-            for curve, value in zip(history.values(), (total.item() / len(learn[0]), held_out_loss, accuracy)):
+            for curve, value in zip(
+                history.values(), (total.item() / len(learn[0]), held_out_loss, accuracy)
+            ):
                 curve.append(value)
             if (epoch + 1) % max(1, args.epochs // 10) == 0 or epoch == 0:
-                bar.say(f"epoch {epoch + 1:3}/{args.epochs}   loss {history['loss'][-1]:.4f}   "
-                        f"held out {held_out_loss:.4f}   accuracy {100 * accuracy:5.1f} %")
-        bar.say(f"\ntrained  {bar.done:,} images, {bar.rate():,.0f} per second, in {duration(bar.done / bar.rate())}")
+                bar.say(
+                    f"epoch {epoch + 1:3}/{args.epochs}   loss {history['loss'][-1]:.4f}   "
+                    f"held out {held_out_loss:.4f}   accuracy {100 * accuracy:5.1f} %"
+                )
+        bar.say(
+            f"\ntrained  {bar.done:,} images, {bar.rate():,.0f} per second, in {duration(bar.done / bar.rate())}"
+        )
     return history
 
 
@@ -107,7 +142,9 @@ def misread(logits, labels, images, most=6):
     wrong = [i for i, (label, guess) in enumerate(pairs) if label != guess][:most]
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     shades = " ░▒▓█" if unicode else " .+*#"
-    drawn = [[[shades[round(4 * p)] * 2 for p in row] for row in images[i, 0].tolist()] for i in wrong]
+    drawn = [
+        [[shades[round(4 * p)] * 2 for p in row] for row in images[i, 0].tolist()] for i in wrong
+    ]
     lines = ["  ".join("".join(picture[y]) for picture in drawn) for y in range(8)]
     names = "  ".join(f"{f'a {pairs[i][0]}, read as {pairs[i][1]}':16}" for i in wrong)
     return "\n".join(line.rstrip() for line in [*lines, names])
@@ -116,16 +153,26 @@ def misread(logits, labels, images, most=6):
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--conv", action="store_true", help="the small convolutional form")
-    p.add_argument("--device", default="auto", help="cpu, cuda, cuda:1, sim:0; default: cuda if there is one, else cpu")
+    p.add_argument(
+        "--device",
+        default="auto",
+        help="cpu, cuda, cuda:1, sim:0; default: cuda if there is one, else cpu",
+    )
     p.add_argument("--epochs", type=int, default=30)
     p.add_argument("--batch-size", type=int, default=32)
     p.add_argument("--lr", type=float, default=3e-3, help="learning rate at the start")
     p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--threads", type=int, help="for kernels on the CPU; results do not depend on it")
-    p.add_argument("--workers", type=int, default=2, help="that fetch batches; results do not depend on it")
+    p.add_argument(
+        "--threads", type=int, help="for kernels on the CPU; results do not depend on it"
+    )
+    p.add_argument(
+        "--workers", type=int, default=2, help="that fetch batches; results do not depend on it"
+    )
     p.add_argument("--data", default=ROOT / "examples/data/digits.safetensors")
     p.add_argument("--weights", help="score these and train nothing")
-    p.add_argument("--save", help="where the weights go; default: build/digits-mlp.safetensors or -conv")
+    p.add_argument(
+        "--save", help="where the weights go; default: build/digits-mlp.safetensors or -conv"
+    )
     p.add_argument("--logits", help="write the held-out images' logits, raw f32")
     p.add_argument("--plot", help="write the curves of loss and accuracy, SVG")
     return p.parse_args()
@@ -144,7 +191,10 @@ def main():
     print(f"flambeau {torch.__version__.rpartition('.dev')[2].partition('+flambeau.')[2]}   digits")
     print(f"device   {device}{f' ({about})' if about else ''}")
     print(f"model    {form}, {sum(p.numel() for p in model.parameters()):,} parameters")
-    print(f"data     {len(learn[0]):,} images to learn from, {len(held_out[0])} held out\n", flush=True)
+    print(
+        f"data     {len(learn[0]):,} images to learn from, {len(held_out[0])} held out\n",
+        flush=True,
+    )
 
     if args.weights:
         model.load_state_dict(load_file(args.weights))
@@ -155,9 +205,22 @@ def main():
         save_file(model.state_dict(), path)
         print(f"saved    {path}")
         if args.plot:
-            curves.write(args.plot, f"Handwritten digits, {form}: {100 * history['held-out accuracy'][-1]:.1f} % correct", [
-                ("Cross-entropy", "", {"training": history["loss"], "held out": history["held-out loss"]}),
-                ("Accuracy", " %", {"held out": [100 * a for a in history["held-out accuracy"]]})])
+            curves.write(
+                args.plot,
+                f"Handwritten digits, {form}: {100 * history['held-out accuracy'][-1]:.1f} % correct",
+                [
+                    (
+                        "Cross-entropy",
+                        "",
+                        {"training": history["loss"], "held out": history["held-out loss"]},
+                    ),
+                    (
+                        "Accuracy",
+                        " %",
+                        {"held out": [100 * a for a in history["held-out accuracy"]]},
+                    ),
+                ],
+            )
             print(f"plotted  {args.plot}")
 
     begun = time.perf_counter()

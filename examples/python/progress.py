@@ -1,7 +1,9 @@
-"""A progress bar for a terminal: done, rate, loss, time left, device memory, on one line that is drawn in place.
+"""A progress bar for a terminal: done, rate, loss, time left, device memory, on one line that is
+drawn in place.
 
-Where the output is no terminal nothing is drawn, and only the lines given to `say` appear. A value that costs a
-wait for the device (the loss) is asked for only when the line is drawn, ten times a second.
+Where the output is no terminal nothing is drawn, and only the lines given to `say` appear. A value
+that costs a wait for the device (the loss) is asked for only when the line is drawn, ten times a
+second.
 """
 
 import os
@@ -26,7 +28,8 @@ def size(n):
 
 
 class Progress:
-    """`with Progress(total) as bar: bar.advance(n, loss=..., memory=...)`; the values are functions."""
+    """`with Progress(total) as bar: bar.advance(n, loss=..., memory=...)`; the values are
+    functions."""
 
     def __init__(self, total, out=None, every=0.1):
         self.total, self.out, self.every = total, out or sys.stdout, every
@@ -65,8 +68,12 @@ class Progress:
 
     def _draw(self, elapsed, values):
         left = (self.total - self.done) * elapsed / self.done
-        facts = [f"{100 * self.done // self.total:3d} %", f"{self.done / max(elapsed, 1e-9):,.0f}/s", *(
-            f"{name} {value}" for name, value in values.items()), f"{duration(left)} left"]
+        facts = [
+            f"{100 * self.done // self.total:3d} %",
+            f"{self.done / max(elapsed, 1e-9):,.0f}/s",
+            *(f"{name} {value}" for name, value in values.items()),
+            f"{duration(left)} left",
+        ]
         text = "  ".join(facts)
         width = max(8, min(32, shutil.get_terminal_size().columns - len(text) - 4))
         full = width * self.done // self.total

@@ -1,5 +1,6 @@
-// A device as a value: type and index. Equals the ABI's flam_device bit for bit: type << 16 | (index + 1),
-// where index -1 (low bits 0) means "the current device of that type" and 0 as a whole "unspecified".
+// A device as a value: type and index. Equals the ABI's flam_device bit for bit: type << 16 |
+// (index + 1), where index -1 (low bits 0) means "the current device of that type" and 0 as a whole
+// "unspecified".
 #pragma once
 #include <cstdint>
 #include <string>

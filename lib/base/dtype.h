@@ -1,5 +1,5 @@
-// Element types: the one list of them, their sizes and classes, and dispatch from a run-time dtype to a type.
-// Values equal the ABI's FLAM_* constants, so a cast converts between the two.
+// Element types: the one list of them, their sizes and classes, and dispatch from a run-time dtype
+// to a type. Values equal the ABI's FLAM_* constants, so a cast converts between the two.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,16 @@ enum class Dtype : int8_t { none, f32, f64, f16, bf16, i64, i32, i16, i8, u8, bo
 inline constexpr int kDtypeCount = 11;
 
 // X(enumerator, C++ type, torch's name): the only X-macro of the project.
-#define FLAM_DTYPES(X)           \
-  X(f32, float, "float32")       \
-  X(f64, double, "float64")      \
-  X(f16, Half, "float16")        \
-  X(bf16, BFloat16, "bfloat16")  \
-  X(i64, int64_t, "int64")       \
-  X(i32, int32_t, "int32")       \
-  X(i16, int16_t, "int16")       \
-  X(i8, int8_t, "int8")          \
-  X(u8, uint8_t, "uint8")        \
+#define FLAM_DTYPES(X)          \
+  X(f32, float, "float32")      \
+  X(f64, double, "float64")     \
+  X(f16, Half, "float16")       \
+  X(bf16, BFloat16, "bfloat16") \
+  X(i64, int64_t, "int64")      \
+  X(i32, int32_t, "int32")      \
+  X(i16, int16_t, "int16")      \
+  X(i8, int8_t, "int8")         \
+  X(u8, uint8_t, "uint8")       \
   X(boolean, bool, "bool")
 
 template <class T> inline constexpr Dtype dtype_of = Dtype::none;
@@ -46,16 +46,20 @@ const char* short_name(Dtype d);  // "f32", as error texts write it
 // torch's promotion of two dtypes of the same category rank (dimensioned operands).
 Dtype promote(Dtype a, Dtype b);
 
-template <class T> struct TypeTag { using type = T; };
+template <class T> struct TypeTag {
+  using type = T;
+};
 
 // Calls f(TypeTag<T>{}) for the T of `d`; `d` must be valid.
 template <class F> decltype(auto) with_dtype(Dtype d, F&& f) {
   switch (d) {
 #define FLAM_X(e, T, name) \
-  case Dtype::e: return f(TypeTag<T>{});
+  case Dtype::e:           \
+    return f(TypeTag<T>{});
     FLAM_DTYPES(FLAM_X)
 #undef FLAM_X
-    default: return f(TypeTag<float>{});
+    default:
+      return f(TypeTag<float>{});
   }
 }
 

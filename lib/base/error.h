@@ -1,6 +1,6 @@
-// The one exception of the engine. It carries the ABI's status code and the parts of the message that
-// bindings show: a one-line problem, facts, the likely cause, and the line that fixes it. Thrown anywhere,
-// caught only at the ABI (lib/capi), where it becomes the thread's error record.
+// The one exception of the engine. It carries the ABI's status code and the parts of the message
+// that bindings show: a one-line problem, facts, the likely cause, and the line that fixes it.
+// Thrown anywhere, caught only at the ABI (lib/capi), where it becomes the thread's error record.
 #pragma once
 #include <cstdint>
 #include <exception>
@@ -10,9 +10,30 @@
 namespace flambeau {
 
 enum class Code : int32_t {  // values are the ABI's FLAM_ERROR_*
-  ok, invalid_argument, shape, dtype, device_mismatch, index, out_of_device_memory, out_of_host_memory,
-  no_gpu, driver_too_old, no_kernel_image, library_missing, library_version, abi_version, device_lost,
-  collective_timeout, non_finite, graph_capture, io, callback, unsupported, internal, autograd, scope
+  ok,
+  invalid_argument,
+  shape,
+  dtype,
+  device_mismatch,
+  index,
+  out_of_device_memory,
+  out_of_host_memory,
+  no_gpu,
+  driver_too_old,
+  no_kernel_image,
+  library_missing,
+  library_version,
+  abi_version,
+  device_lost,
+  collective_timeout,
+  non_finite,
+  graph_capture,
+  io,
+  callback,
+  unsupported,
+  internal,
+  autograd,
+  scope
 };
 
 class Error : public std::exception {
@@ -40,7 +61,8 @@ template <class... Parts> [[noreturn]] void fail(Code code, const Parts&... part
 }
 
 template <class... Parts> void check(bool ok, Code code, const Parts&... parts) {
-  if (!ok) [[unlikely]] fail(code, parts...);
+  if (!ok) [[unlikely]]
+    fail(code, parts...);
 }
 
 }  // namespace flambeau

@@ -1,6 +1,7 @@
-// f16 and bf16 as storage types: two bytes that convert to and from float with round-to-nearest-even.
-// Arithmetic never happens in them; kernels widen to float and round once. Usable in host, CUDA and
-// emulated code, and plain integers inside, so that the compiler can vectorise the conversions.
+// f16 and bf16 as storage types: two bytes that convert to and from float with
+// round-to-nearest-even. Arithmetic never happens in them; kernels widen to float and round once.
+// Usable in host, CUDA and emulated code, and plain integers inside, so that the compiler can
+// vectorise the conversions.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,8 @@ template <class To, class From> FLAM_HD inline To bits_as(From from) {
 
 FLAM_HD inline float half_to_float(uint16_t h) {
   const uint32_t sign = uint32_t(h & 0x8000u) << 16, rest = h & 0x7fffu;
-  const float tiny = bits_as<float>((113u << 23) | ((rest & 0x3ffu) << 13)) - bits_as<float>(113u << 23);
+  const float tiny =
+      bits_as<float>((113u << 23) | ((rest & 0x3ffu) << 13)) - bits_as<float>(113u << 23);
   const uint32_t normal = (rest << 13) + (112u << 23);
   const uint32_t special = (rest << 13) | 0x7f800000u;  // inf, NaN
   uint32_t bits = rest >= 0x7c00u ? special : normal;

@@ -1,6 +1,7 @@
-// Philox4x32-10, the counter-based generator behind all random numbers: a key (the seed) and a counter give
-// four 32-bit words, so that any element can be drawn by any thread, on any device, with the same result.
-// Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
+// Philox4x32-10, the counter-based generator behind all random numbers: a key (the seed) and a
+// counter give four 32-bit words, so that any element can be drawn by any thread, on any device,
+// with the same result. Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+// 1, 2, 3", 2011.
 #pragma once
 #include <cstdint>
 

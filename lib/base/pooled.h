@@ -1,5 +1,6 @@
-// Thread-local free lists for small objects that are made and dropped on every op (tensors, storages, nodes).
-// An object may be freed on another thread than it was made on: it then joins that thread's list.
+// Thread-local free lists for small objects that are made and dropped on every op (tensors,
+// storages, nodes). An object may be freed on another thread than it was made on: it then joins
+// that thread's list.
 #pragma once
 #include <cstddef>
 #include <new>
@@ -47,9 +48,12 @@ template <size_t Bytes> class FreeList {
   }
 };
 
-// Gives a class pooled operator new and delete; derived classes of another size get lists of their own.
+// Gives a class pooled operator new and delete; derived classes of another size get lists of their
+// own.
 struct Pooled {
-  static void* operator new(size_t n) { return n <= 512 ? by_class(n, nullptr) : ::operator new(n); }
+  static void* operator new(size_t n) {
+    return n <= 512 ? by_class(n, nullptr) : ::operator new(n);
+  }
   static void operator delete(void* p, size_t n) noexcept {
     if (n <= 512) {
       by_class(n, p);
@@ -63,14 +67,22 @@ struct Pooled {
   static void* by_class(size_t n, void* p) {
     switch ((n + 63) / 64) {
       case 0:
-      case 1: return swap<64>(p);
-      case 2: return swap<128>(p);
-      case 3: return swap<192>(p);
-      case 4: return swap<256>(p);
-      case 5: return swap<320>(p);
-      case 6: return swap<384>(p);
-      case 7: return swap<448>(p);
-      default: return swap<512>(p);
+      case 1:
+        return swap<64>(p);
+      case 2:
+        return swap<128>(p);
+      case 3:
+        return swap<192>(p);
+      case 4:
+        return swap<256>(p);
+      case 5:
+        return swap<320>(p);
+      case 6:
+        return swap<384>(p);
+      case 7:
+        return swap<448>(p);
+      default:
+        return swap<512>(p);
     }
   }
   template <size_t Bytes> static void* swap(void* p) {

@@ -1,5 +1,6 @@
-// Intrusive reference counting: the base of everything an ABI handle points to. A handle is the object's
-// address plus one count; `retain` and `release` are atomic, so handles move freely between threads.
+// Intrusive reference counting: the base of everything an ABI handle points to. A handle is the
+// object's address plus one count; `retain` and `release` are atomic, so handles move freely
+// between threads.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -31,15 +32,31 @@ template <class T> class Ref {
  public:
   Ref() = default;
   Ref(std::nullptr_t) {}
-  Ref(const Ref& o) : p_(o.p_) { if (p_) p_->retain(); }
+  Ref(const Ref& o) : p_(o.p_) {
+    if (p_) p_->retain();
+  }
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-  template <class U> Ref(const Ref<U>& o) : p_(o.get()) { if (p_) p_->retain(); }
+  template <class U> Ref(const Ref<U>& o) : p_(o.get()) {
+    if (p_) p_->retain();
+  }
   template <class U> Ref(Ref<U>&& o) noexcept : p_(o.detach()) {}
-  Ref& operator=(Ref o) noexcept { std::swap(p_, o.p_); return *this; }
-  ~Ref() { if (p_) p_->release(); }
+  Ref& operator=(Ref o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Ref() {
+    if (p_) p_->release();
+  }
 
-  static Ref adopt(T* p) { Ref r; r.p_ = p; return r; }             // takes over one count
-  static Ref share(T* p) { if (p) p->retain(); return adopt(p); }  // adds one
+  static Ref adopt(T* p) {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }  // takes over one count
+  static Ref share(T* p) {
+    if (p) p->retain();
+    return adopt(p);
+  }  // adds one
 
   T* get() const { return p_; }
   T* detach() { return std::exchange(p_, nullptr); }  // gives the count to the caller

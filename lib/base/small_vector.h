@@ -1,5 +1,5 @@
-// A vector with its first N elements inline, so that shapes, strides, operand and gradient lists stay off the
-// heap. Only what the engine uses of std::vector; elements move without throwing.
+// A vector with its first N elements inline, so that shapes, strides, operand and gradient lists
+// stay off the heap. Only what the engine uses of std::vector; elements move without throwing.
 #pragma once
 #include <algorithm>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Data sets and loaders at the ABI.
+#include "flambeau/data.h"
 #include "base/error.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
-#include "flambeau/data.h"
 
 namespace flambeau::capi {
 
@@ -22,9 +22,13 @@ class CallbackDataset final : public flam_dataset {
     const auto owned = Ref<flam_tensor_list>::adopt(take_over(list));
     data::Batch batch;
     const auto drop = v_.drop_item;
-    if (item) batch.item = {item, [drop](void* p) { if (drop) drop(p); }};
+    if (item)
+      batch.item = {item, [drop](void* p) {
+                      if (drop) drop(p);
+                    }};
     if (status != FLAM_OK) throw_callback_error("data set fetch", status);
-    check(owned || item, Code::callback, "the data set's fetch returned neither a batch nor an item");
+    check(owned || item, Code::callback,
+          "the data set's fetch returned neither a batch nor an item");
     if (owned) batch.tensors = owned->tensors;
     return batch;
   }

@@ -8,7 +8,9 @@ namespace flambeau::capi {
 
 static Device with_index(Device d) { return resolve(d ? d : kCpu); }
 
-Ref<flam_generator> generator_new(Device device) { return make_ref<flam_generator>(with_index(device)); }
+Ref<flam_generator> generator_new(Device device) {
+  return make_ref<flam_generator>(with_index(device));
+}
 
 Ref<flam_generator> generator_default(Device device) {
   return Ref<flam_generator>::share(&default_generator(with_index(device)));
@@ -26,7 +28,9 @@ uint64_t generator_seed(flam_generator* g) {
 uint64_t generator_initial_seed(const flam_generator* g) { return g->state().seed; }
 uint64_t generator_offset(const flam_generator* g) { return g->state().offset; }
 
-void generator_set_state(flam_generator* g, uint64_t seed, uint64_t offset) { g->set_state({seed, offset}); }
+void generator_set_state(flam_generator* g, uint64_t seed, uint64_t offset) {
+  g->set_state({seed, offset});
+}
 
 Device generator_device(const flam_generator* g) { return g->device; }
 void manual_seed(uint64_t seed) { seed_default_generators(seed); }

@@ -27,9 +27,15 @@ static void uniform_of_std(const Tensor& t, double std, flam_generator* g) {
 }
 
 void init_constant(const Tensor& t, double value) { nn::init_constant(t, value); }
-void init_uniform(const Tensor& t, double a, double b, flam_generator* g) { nn::init_uniform(t, a, b, g); }
-void init_normal(const Tensor& t, double mean, double std, flam_generator* g) { nn::init_normal(t, mean, std, g); }
-void init_xavier_uniform(const Tensor& t, double gain, flam_generator* g) { uniform_of_std(t, xavier_std(t, gain), g); }
+void init_uniform(const Tensor& t, double a, double b, flam_generator* g) {
+  nn::init_uniform(t, a, b, g);
+}
+void init_normal(const Tensor& t, double mean, double std, flam_generator* g) {
+  nn::init_normal(t, mean, std, g);
+}
+void init_xavier_uniform(const Tensor& t, double gain, flam_generator* g) {
+  uniform_of_std(t, xavier_std(t, gain), g);
+}
 void init_xavier_normal(const Tensor& t, double gain, flam_generator* g) {
   nn::init_normal(t, 0, xavier_std(t, gain), g);
 }

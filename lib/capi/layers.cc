@@ -9,14 +9,17 @@ Ref<flam_module> nn_linear(int64_t in, int64_t out, bool bias, Device device, Dt
   return nn::linear(in, out, bias, device, dtype);
 }
 
-Ref<flam_module> nn_conv2d(int64_t in, int64_t out, DimsView kernel_size, DimsView stride, DimsView padding,
-                           DimsView dilation, int64_t groups, bool bias, Device device, Dtype dtype) {
-  return nn::conv2d(in, out, kernel_size, {Dims(stride), Dims(padding), Dims(dilation), groups, bias, device, dtype});
+Ref<flam_module> nn_conv2d(int64_t in, int64_t out, DimsView kernel_size, DimsView stride,
+                           DimsView padding, DimsView dilation, int64_t groups, bool bias,
+                           Device device, Dtype dtype) {
+  return nn::conv2d(in, out, kernel_size,
+                    {Dims(stride), Dims(padding), Dims(dilation), groups, bias, device, dtype});
 }
 
-Ref<flam_module> nn_batch_norm(int64_t features, int64_t spatial, double eps, double momentum, bool affine,
-                               bool track_running_stats, Device device, Dtype dtype) {
-  return nn::batch_norm(features, spatial, {eps, momentum, affine, track_running_stats, device, dtype});
+Ref<flam_module> nn_batch_norm(int64_t features, int64_t spatial, double eps, double momentum,
+                               bool affine, bool track_running_stats, Device device, Dtype dtype) {
+  return nn::batch_norm(features, spatial,
+                        {eps, momentum, affine, track_running_stats, device, dtype});
 }
 
 Ref<flam_module> nn_dropout(double p) { return nn::dropout(p); }
@@ -29,7 +32,9 @@ Ref<flam_module> nn_avg_pool2d(DimsView kernel_size, DimsView stride, DimsView p
   return nn::avg_pool2d(kernel_size, stride, padding);
 }
 
-Ref<flam_module> nn_flatten(int64_t start_dim, int64_t end_dim) { return nn::flatten(start_dim, end_dim); }
+Ref<flam_module> nn_flatten(int64_t start_dim, int64_t end_dim) {
+  return nn::flatten(start_dim, end_dim);
+}
 
 Ref<flam_module> nn_activation(int32_t kind) { return nn::activation(nn::ActivationKind(kind)); }
 

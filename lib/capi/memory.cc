@@ -8,7 +8,7 @@
 namespace flambeau::capi {
 namespace {
 
-int64_t count(Device d, PoolStat MemoryStats::*stat, int64_t Stat::*field) {
+int64_t count(Device d, PoolStat MemoryStats::* stat, int64_t Stat::* field) {
   return or_else(int64_t(0),
                  [&] { return (flambeau::memory_stats(d).*stat).of[kAllPools].*field; });
 }

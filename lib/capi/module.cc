@@ -13,7 +13,9 @@ namespace {
 class CallbackModule final : public flam_module {
  public:
   CallbackModule(std::string type, const flam_module_vtable& vtable)
-      : flam_module(std::move(type)), callback_(vtable.user, vtable.drop), forward_(vtable.forward) {}
+      : flam_module(std::move(type)),
+        callback_(vtable.user, vtable.drop),
+        forward_(vtable.forward) {}
 
   Tensor forward(TensorsView inputs) override {
     if (!forward_) return flam_module::forward(inputs);
@@ -29,11 +31,15 @@ class CallbackModule final : public flam_module {
 
 class CallbackHook final : public nn::ModuleHook {
  public:
-  explicit CallbackHook(const flam_module_hook& hook) : callback_(hook.user, hook.drop), run_(hook.run) {}
+  explicit CallbackHook(const flam_module_hook& hook)
+      : callback_(hook.user, hook.drop), run_(hook.run) {}
   Tensor run(const Tensor& input, const Tensor& output) override {
-    return call_back("module hook", [&](flam_tensor** out) {
-      return run_(callback_.user(), handle(input), handle(output), out);
-    }, Result::optional);
+    return call_back(
+        "module hook",
+        [&](flam_tensor** out) {
+          return run_(callback_.user(), handle(input), handle(output), out);
+        },
+        Result::optional);
   }
 
  private:
@@ -86,9 +92,15 @@ void module_set_child(flam_module* m, std::string_view name, flam_module* child)
 }
 
 void module_remove(flam_module* m, std::string_view name) { m->remove(name); }
-Tensor module_parameter(const flam_module* m, std::string_view path) { return nn::parameter_at(*m, path); }
-Tensor module_buffer(const flam_module* m, std::string_view path) { return nn::buffer_at(*m, path); }
-Ref<flam_module> module_child(const flam_module* m, std::string_view path) { return nn::child_at(*m, path); }
+Tensor module_parameter(const flam_module* m, std::string_view path) {
+  return nn::parameter_at(*m, path);
+}
+Tensor module_buffer(const flam_module* m, std::string_view path) {
+  return nn::buffer_at(*m, path);
+}
+Ref<flam_module> module_child(const flam_module* m, std::string_view path) {
+  return nn::child_at(*m, path);
+}
 size_t module_child_count(const flam_module* m) { return m->children.size(); }
 
 const char* module_child_name(const flam_module* m, size_t index) {
@@ -98,7 +110,9 @@ const char* module_child_name(const flam_module* m, size_t index) {
 Ref<flam_state> module_named_parameters(const flam_module* m, bool recurse) {
   return nn::named_parameters(*m, recurse);
 }
-Ref<flam_state> module_named_buffers(const flam_module* m, bool recurse) { return nn::named_buffers(*m, recurse); }
+Ref<flam_state> module_named_buffers(const flam_module* m, bool recurse) {
+  return nn::named_buffers(*m, recurse);
+}
 Ref<flam_state> module_state_dict(const flam_module* m) { return nn::state_dict(*m); }
 
 void module_load_state_dict(flam_module* m, const flam_state* state, bool strict) {
@@ -112,7 +126,9 @@ void module_to(flam_module* m, Device device, Dtype dtype, bool non_blocking) {
 void module_train(flam_module* m, bool mode) { nn::train(*m, mode); }
 bool module_is_training(const flam_module* m) { return m->training; }
 void module_zero_grad(flam_module* m, bool set_to_none) { nn::zero_grad(*m, set_to_none); }
-void module_requires_grad(flam_module* m, bool requires_grad) { nn::set_requires_grad(*m, requires_grad); }
+void module_requires_grad(flam_module* m, bool requires_grad) {
+  nn::set_requires_grad(*m, requires_grad);
+}
 Tensor module_call(flam_module* m, const Tensor& input) { return m->call(input); }
 Tensor module_forward(flam_module* m, TensorsView inputs) { return m->call(inputs); }
 

@@ -11,10 +11,11 @@ namespace flambeau::capi {
 namespace {
 
 // One entry per parameter from lists of equal length; empty lists leave their place empty.
-ParameterList parameter_list(const char* op, TensorsView params, TensorsView grads,
-                             std::initializer_list<std::pair<Tensor Parameter::*, TensorsView>> states) {
-  check(params.size() == grads.size(), Code::shape, op, ": ", params.size(), " parameters but ", grads.size(),
-        " gradients");
+ParameterList parameter_list(
+    const char* op, TensorsView params, TensorsView grads,
+    std::initializer_list<std::pair<Tensor Parameter::*, TensorsView>> states) {
+  check(params.size() == grads.size(), Code::shape, op, ": ", params.size(), " parameters but ",
+        grads.size(), " gradients");
   ParameterList list(params.size());
   for (size_t i = 0; i < params.size(); ++i) {
     list[i].param = params[i];
@@ -30,17 +31,19 @@ ParameterList parameter_list(const char* op, TensorsView params, TensorsView gra
 
 }  // namespace
 
-void sgd_step(TensorsView params, TensorsView grads, TensorsView buffers, double lr, double momentum, double dampening,
-              double weight_decay, bool nesterov, bool maximize, bool first_step) {
+void sgd_step(TensorsView params, TensorsView grads, TensorsView buffers, double lr,
+              double momentum, double dampening, double weight_decay, bool nesterov, bool maximize,
+              bool first_step) {
   ParameterList list = parameter_list("sgd_step", params, grads, {{&Parameter::first, buffers}});
-  check(momentum == 0 || !buffers.empty(), Code::invalid_argument, "sgd_step: momentum needs momentum_buffers");
+  check(momentum == 0 || !buffers.empty(), Code::invalid_argument,
+        "sgd_step: momentum needs momentum_buffers");
   for (Parameter& p : list) p.fresh = first_step;
   run_sgd("SGD", list, {lr, momentum, dampening, weight_decay, nesterov, maximize});
 }
 
 void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_avg_sqs,
-               TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1, double beta2, double eps,
-               double weight_decay, bool decoupled, bool maximize) {
+               TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1,
+               double beta2, double eps, double weight_decay, bool decoupled, bool maximize) {
   const ParameterList list = parameter_list("adam_step", params, grads,
                                             {{&Parameter::first, exp_avgs},
                                              {&Parameter::second, exp_avg_sqs},
@@ -51,12 +54,13 @@ void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, Tens
   run_adam("Adam", list, {lr, beta1, beta2, eps, weight_decay, decoupled, maximize});
 }
 
-Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type, bool error_if_nonfinite) {
+Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type,
+                       bool error_if_nonfinite) {
   return optim::clip_grad_norm(params, max_norm, norm_type, error_if_nonfinite);
 }
 
-Ref<flam_optimizer> sgd_new(TensorsView params, double lr, double momentum, double dampening, double weight_decay,
-                            bool nesterov, bool maximize) {
+Ref<flam_optimizer> sgd_new(TensorsView params, double lr, double momentum, double dampening,
+                            double weight_decay, bool nesterov, bool maximize) {
   return optim::sgd(params, {lr, momentum, dampening, weight_decay, nesterov, maximize});
 }
 
@@ -83,13 +87,16 @@ double optimizer_lr(const flam_optimizer* o, size_t group) {
 }
 
 void optimizer_set_lr(flam_optimizer* o, double lr, size_t group) {
-  check(group < o->groups.size(), Code::index, "group ", group, " is out of range: there are ", o->groups.size());
+  check(group < o->groups.size(), Code::index, "group ", group, " is out of range: there are ",
+        o->groups.size());
   check(lr >= 0, Code::invalid_argument, "Invalid learning rate: ", lr);
   o->groups[group].lr = lr;
 }
 
 Ref<flam_state> optimizer_state_dict(const flam_optimizer* o) { return o->state_dict(); }
-void optimizer_load_state_dict(flam_optimizer* o, const flam_state* state) { o->load_state_dict(*state); }
+void optimizer_load_state_dict(flam_optimizer* o, const flam_state* state) {
+  o->load_state_dict(*state);
+}
 
 Ref<flam_scheduler> step_lr_new(flam_optimizer* o, int64_t step_size, double gamma) {
   return optim::step_lr(Ref<flam_optimizer>::share(o), step_size, gamma);

@@ -1,5 +1,5 @@
-// Where a loader's samples come from. A data set makes whole batches, because that is where the time goes:
-// tensors gather rows in one kernel, a host language collates as it likes.
+// Where a loader's samples come from. A data set makes whole batches, because that is where the
+// time goes: tensors gather rows in one kernel, a host language collates as it likes.
 #pragma once
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
-// Batches fetched ahead by threads and delivered in the order of submission. Without threads the caller
-// fetches when it asks. A failed fetch is delivered in its turn, as the exception it was.
+// Batches fetched ahead by threads and delivered in the order of submission. Without threads the
+// caller fetches when it asks. A failed fetch is delivered in its turn, as the exception it was.
 #pragma once
 #include <condition_variable>
 #include <deque>

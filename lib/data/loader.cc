@@ -12,23 +12,26 @@ namespace flambeau::data {
 std::vector<int64_t> shuffled_order(int64_t n, uint64_t seed, int64_t epoch) {
   std::vector<int64_t> order(size_t(n), 0);
   std::iota(order.begin(), order.end(), 0);
-  // Fisher and Yates; a 64-bit draw per swap leaves a bias below 2^-40 for any n that fits in memory.
+  // Fisher and Yates; a 64-bit draw per swap leaves a bias below 2^-40 for any n that fits in
+  // memory.
   for (int64_t i = n - 1; i > 0; --i) {
     const PhiloxWords w = philox(seed, uint64_t(i), uint64_t(epoch));
     const uint64_t draw = uint64_t(w.v[0]) << 32 | w.v[1];
-    const auto j = size_t((unsigned __int128)(draw) * uint64_t(i + 1) >> 64);
+    const auto j = size_t((unsigned __int128)(draw)*uint64_t(i + 1) >> 64);
     std::swap(order[size_t(i)], order[j]);
   }
   return order;
 }
 
 static void check_options(const LoaderOptions& o) {
-  check(o.batch_size > 0, Code::invalid_argument, "batch_size should be a positive integer value, but got batch_size=",
-        o.batch_size);
+  check(o.batch_size > 0, Code::invalid_argument,
+        "batch_size should be a positive integer value, but got batch_size=", o.batch_size);
   check(o.num_workers >= 0, Code::invalid_argument,
-        "num_workers option should be non-negative; use num_workers=0 to disable multithreading, got ", o.num_workers);
-  check(o.prefetch_factor > 0, Code::invalid_argument, "prefetch_factor option should be positive, got ",
-        o.prefetch_factor);
+        "num_workers option should be non-negative; use num_workers=0 to disable multithreading, "
+        "got ",
+        o.num_workers);
+  check(o.prefetch_factor > 0, Code::invalid_argument,
+        "prefetch_factor option should be positive, got ", o.prefetch_factor);
 }
 
 }  // namespace flambeau::data
@@ -50,7 +53,8 @@ std::vector<int64_t> flam_loader::batch_indices(int64_t batch) const {
   const int64_t first = batch * options_.batch_size;
   const int64_t last = std::min(first + options_.batch_size, dataset_->size());
   std::vector<int64_t> indices(size_t(last - first), 0);
-  for (int64_t i = first; i < last; ++i) indices[size_t(i - first)] = options_.shuffle ? order_[size_t(i)] : i;
+  for (int64_t i = first; i < last; ++i)
+    indices[size_t(i - first)] = options_.shuffle ? order_[size_t(i)] : i;
   return indices;
 }
 
@@ -61,7 +65,8 @@ void flam_loader::fill() {
     order_ = data::shuffled_order(dataset_->size(), options_.seed, epoch_);
     order_epoch_ = epoch_;
   }
-  while (submitted_ < total && submitted_ - delivered_ < depth) queue_.submit(batch_indices(submitted_++));
+  while (submitted_ < total && submitted_ - delivered_ < depth)
+    queue_.submit(batch_indices(submitted_++));
 }
 
 std::optional<data::Batch> flam_loader::next() {
@@ -82,8 +87,9 @@ std::optional<data::Batch> flam_loader::next() {
 }
 
 void flam_loader::seek(int64_t epoch, int64_t batch) {
-  check(epoch >= 0 && batch >= 0 && (size() < 0 || batch <= size()), Code::index, "position (epoch ", epoch,
-        ", batch ", batch, ") is outside an epoch of ", size(), " batches");
+  check(epoch >= 0 && batch >= 0 && (size() < 0 || batch <= size()), Code::index,
+        "position (epoch ", epoch, ", batch ", batch, ") is outside an epoch of ", size(),
+        " batches");
   queue_.clear();
   epoch_ = epoch;
   delivered_ = submitted_ = batch;

@@ -1,5 +1,6 @@
-// The loader: epochs of batches over a data set. The order of an epoch is a function of the seed and the
-// epoch's number alone, so any position can be come back to without replaying what was before it.
+// The loader: epochs of batches over a data set. The order of an epoch is a function of the seed
+// and the epoch's number alone, so any position can be come back to without replaying what was
+// before it.
 #pragma once
 #include <optional>
 #include <vector>

@@ -11,7 +11,7 @@ namespace {
 
 struct NamedStat {
   const char* key;
-  PoolStat MemoryStats::*stat;
+  PoolStat MemoryStats::* stat;
 };
 constexpr NamedStat kNamed[] = {
     {"active", &MemoryStats::active},
@@ -61,7 +61,7 @@ using Cell = std::string (*)(int64_t value, int64_t scale_by);
 
 struct Section {
   const char* title;
-  PoolStat MemoryStats::*stat;
+  PoolStat MemoryStats::* stat;
   Cell cell;
 };
 constexpr Section kSections[] = {
@@ -89,7 +89,7 @@ std::string row(const char* title, const Stat& s, const Stat& all, Cell cell) {
   char head[40];
   std::snprintf(head, sizeof head, "| %-21s ", title);
   std::string line = head;
-  for (int64_t Stat::*column : {&Stat::current, &Stat::peak, &Stat::allocated, &Stat::freed})
+  for (int64_t Stat::* column : {&Stat::current, &Stat::peak, &Stat::allocated, &Stat::freed})
     line += "| " + cell(s.*column, all.*column) + " ";
   return line + "|\n";
 }

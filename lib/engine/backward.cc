@@ -1,5 +1,6 @@
-// The backward walk: counts how often each node is reached, then runs nodes whose gradients are complete,
-// latest first. A leaf is a node without a function: its gradient is complete when all its users have run.
+// The backward walk: counts how often each node is reached, then runs nodes whose gradients are
+// complete, latest first. A leaf is a node without a function: its gradient is complete when all
+// its users have run.
 #include "engine/backward.h"
 
 #include <queue>
@@ -15,10 +16,10 @@ namespace flambeau {
 namespace {
 
 struct Task {
-  Edge edge;         // the node or leaf itself
-  int waiting = 0;   // users that have not delivered
+  Edge edge;        // the node or leaf itself
+  int waiting = 0;  // users that have not delivered
   bool needed = true;
-  Tensors grads;     // by output number; a leaf has one
+  Tensors grads;                 // by output number; a leaf has one
   SmallVector<int, 1> captures;  // indices of gradients() inputs that this node's outputs are
   SmallVector<uint32_t, 1> capture_nr;
 };
@@ -66,14 +67,15 @@ Task& Walk::task(const Edge& e) {
 void Walk::add_root(const Tensor& root, const Tensor& grad) {
   Edge e = gradient_edge(root);
   if (!e) {
-    throw Error(Code::autograd, "element 0 of tensors does not require grad and does not have a grad_fn",
+    throw Error(Code::autograd,
+                "element 0 of tensors does not require grad and does not have a grad_fn",
                 describe(root),
                 "make a leaf of the graph require grad, and record the forward outside no_grad()");
   }
   Tensor g = grad;
   if (!g) {
-    check(root.numel() == 1, Code::autograd, "grad can be implicitly created only for scalar outputs, got ",
-          describe(root));
+    check(root.numel() == 1, Code::autograd,
+          "grad can be implicitly created only for scalar outputs, got ", describe(root));
     g = ops::ones(root.sizes(), root.dtype(), root.device());
   } else {
     check(std::equal(g.sizes().begin(), g.sizes().end(), root.sizes().begin(), root.sizes().end()),
@@ -102,7 +104,8 @@ void Walk::add_root(const Tensor& root, const Tensor& grad) {
 
 void Walk::capture(size_t index, const Tensor& input) {
   const Edge e = gradient_edge(input);
-  check(bool(e), Code::autograd, "One of the differentiated Tensors does not require grad: ", describe(input));
+  check(bool(e), Code::autograd,
+        "One of the differentiated Tensors does not require grad: ", describe(input));
   if (captured.size() <= index) captured.resize(index + 1);
   const auto it = tasks_.find(e.key());
   if (it == tasks_.end()) return;
@@ -141,17 +144,20 @@ void Walk::limit_to_captures() {
   }
 }
 
-// Gradients take the shape and dtype of what they belong to: broadcasting and casts are undone here.
+// Gradients take the shape and dtype of what they belong to: broadcasting and casts are undone
+// here.
 Tensor conform(Tensor g, DimsView sizes, Dtype dtype, const char* op) {
   if (!std::equal(sizes.begin(), sizes.end(), g.sizes().begin(), g.sizes().end())) {
-    check(broadcasts_to(sizes, g.sizes()), Code::internal, "\"", op, "\" returned a gradient of shape ",
-          to_string(g.sizes()), " where ", to_string(sizes), " was expected");
+    check(broadcasts_to(sizes, g.sizes()), Code::internal, "\"", op,
+          "\" returned a gradient of shape ", to_string(g.sizes()), " where ", to_string(sizes),
+          " was expected");
     g = ops::sum_to(g, sizes);
   }
   return g.dtype() == dtype ? g : ops::to_dtype(g, dtype);
 }
 
-bool is_only_user(const Tensor& t) {  // and it has an element of its own for each index: no expanded gradient
+bool is_only_user(
+    const Tensor& t) {  // and it has an element of its own for each index: no expanded gradient
   return t.impl()->use_count() == 1 && t.storage()->use_count() == 1 && !t.impl()->autograd &&
          t.is_contiguous();
 }
@@ -183,8 +189,9 @@ void accumulate_grad(const Tensor& leaf, Tensor g, bool create) {
   Tensor& slot = autograd_data(leaf).grad;
   if (!slot) {
     // A gradient that nobody else holds, laid out as its leaf, needs no copy.
-    const bool stealable = !create && is_only_user(g) &&
-                           std::equal(g.strides().begin(), g.strides().end(), leaf.strides().begin());
+    const bool stealable =
+        !create && is_only_user(g) &&
+        std::equal(g.strides().begin(), g.strides().end(), leaf.strides().begin());
     slot = stealable ? std::move(g) : create ? ops::add(g, wrapped_number(0.0)) : ops::clone(g);
   } else if (create) {
     slot = ops::add(slot, g);
@@ -218,7 +225,8 @@ void Walk::run_node(Task& t) {
   for (const Node::Retained& r : node->retained) {
     if (dy[r.nr]) autograd_data(Tensor(Ref<TensorImpl>::share(r.tensor))).grad = dy[r.nr];
   }
-  for (size_t i = 0; i < t.captures.size(); ++i) captured[size_t(t.captures[i])] = dy[t.capture_nr[i]];
+  for (size_t i = 0; i < t.captures.size(); ++i)
+    captured[size_t(t.captures[i])] = dy[t.capture_nr[i]];
 
   bool any = false, onward = false;
   for (const Tensor& g : dy) any |= g.defined();
@@ -265,7 +273,8 @@ void Walk::run() {
 
 Walk prepared(TensorsView roots, TensorsView grads, bool retain, bool create, bool accumulate) {
   Walk walk(retain, create, accumulate);
-  for (size_t i = 0; i < roots.size(); ++i) walk.add_root(roots[i], i < grads.size() ? grads[i] : Tensor());
+  for (size_t i = 0; i < roots.size(); ++i)
+    walk.add_root(roots[i], i < grads.size() ? grads[i] : Tensor());
   return walk;
 }
 
@@ -290,7 +299,8 @@ Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool
   for (size_t i = 0; i < inputs.size(); ++i) {
     check(walk.captured[i].defined() || allow_unused, Code::autograd,
           "One of the differentiated Tensors appears to not have been used in the graph. Set "
-          "allow_unused=True if this is the desired behavior. Input ", i, ": ", describe(inputs[i]));
+          "allow_unused=True if this is the desired behavior. Input ",
+          i, ": ", describe(inputs[i]));
   }
   return std::move(walk.captured);
 }

@@ -6,8 +6,8 @@
 
 namespace flambeau {
 
-// Accumulates gradients of `roots` into the leaves' .grad. Undefined entries of `grads` stand for ones, for
-// roots of one element. `inputs`, where given, limits the accumulation to those tensors.
+// Accumulates gradients of `roots` into the leaves' .grad. Undefined entries of `grads` stand for
+// ones, for roots of one element. `inputs`, where given, limits the accumulation to those tensors.
 void backward(TensorsView roots, TensorsView grads, bool retain_graph, bool create_graph,
               TensorsView inputs = {});
 

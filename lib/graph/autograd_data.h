@@ -1,6 +1,6 @@
-// What autograd knows of one tensor, made on first need. A leaf accumulates into `grad`; any other tensor
-// has the node it came from. A view of a differentiable base keeps `fresh_at`: when its storage was written
-// since, its grad_fn is made anew from the base's.
+// What autograd knows of one tensor, made on first need. A leaf accumulates into `grad`; any other
+// tensor has the node it came from. A view of a differentiable base keeps `fresh_at`: when its
+// storage was written since, its grad_fn is made anew from the base's.
 #pragma once
 #include "graph/node.h"
 
@@ -17,14 +17,16 @@ struct AutogradData : Pooled {
   SmallVector<Ref<Hook>, 1> accumulated_hooks;  // run after a leaf's gradient was accumulated
   TensorImpl* self = nullptr;
 
-  // Makes the tensor output `nr` of another node, or of none; a retained gradient is asked of that one.
+  // Makes the tensor output `nr` of another node, or of none; a retained gradient is asked of that
+  // one.
   void move_to(Ref<Node> node, uint32_t nr);
   ~AutogradData();
 };
 
 AutogradData& autograd_data(const Tensor& t);  // makes it where absent
 
-// The node a tensor's gradient flows to; regenerated for views that were written through. May be null.
+// The node a tensor's gradient flows to; regenerated for views that were written through. May be
+// null.
 const Ref<Node>& grad_fn(const Tensor& t);
 
 inline bool requires_grad(const Tensor& t) {
@@ -37,7 +39,8 @@ inline bool is_leaf(const Tensor& t) { return !grad_fn(t); }
 // Where the gradient of t goes: its node, itself as a leaf, or nowhere.
 Edge gradient_edge(const Tensor& t);
 
-// Makes t an output of `node`. set_history is for fresh tensors, rebase_history for written-to ones.
+// Makes t an output of `node`. set_history is for fresh tensors, rebase_history for written-to
+// ones.
 void set_history(const Tensor& t, Ref<Node> node);
 
 // Regenerates a view's node from its base's; set by ops/view.cc, which knows how.

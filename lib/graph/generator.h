@@ -1,5 +1,6 @@
-// The state behind random ops: a seed, and a count of draws that each launch takes the next of. Ops use the
-// device's default generator unless given another; a thread can put one of its own in its place.
+// The state behind random ops: a seed, and a count of draws that each launch takes the next of. Ops
+// use the device's default generator unless given another; a thread can put one of its own in its
+// place.
 #pragma once
 #include <mutex>
 

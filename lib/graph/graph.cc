@@ -69,7 +69,8 @@ void set_history(const Tensor& t, Ref<Node> node) {
   d.move_to(std::move(node), nr);
 }
 
-// ---- nodes -----------------------------------------------------------------------------------------------
+// ---- nodes
+// -----------------------------------------------------------------------------------------------
 
 uint64_t Node::next_sequence() {
   thread_local constinit uint64_t next = 0;
@@ -92,14 +93,16 @@ void Node::destroy() noexcept {
 }
 
 void fail_freed(const char* op) {
-  throw Error(Code::autograd,
-              "Trying to backward through the graph a second time (or directly access saved tensors "
-              "after they have already been freed)",
-              cat_text("the values saved by \"", op, "\" were freed by the first backward"),
-              "call backward(retain_graph=True) the first time");
+  throw Error(
+      Code::autograd,
+      "Trying to backward through the graph a second time (or directly access saved tensors "
+      "after they have already been freed)",
+      cat_text("the values saved by \"", op, "\" were freed by the first backward"),
+      "call backward(retain_graph=True) the first time");
 }
 
-// ---- saved tensors ---------------------------------------------------------------------------------------
+// ---- saved tensors
+// ---------------------------------------------------------------------------------------
 
 Saved Saved::output(const Tensor& y, uint32_t nr) {
   Saved s(alias(y), y.storage()->version());
@@ -113,14 +116,14 @@ Tensor Saved::get() const {
   const uint32_t now = tensor_.storage()->version();
   if (now != version_) {
     const char* op = current_node ? current_node->name() : "backward";
-    throw Error(
-        Code::autograd,
-        "one of the variables needed for gradient computation has been modified by an inplace operation",
-        cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
-                 ", is at version ", now, ": \"", tensor_.storage()->writer(),
-                 "\" wrote to it between forward and backward"),
-        cat_text("use the out-of-place form of \"", tensor_.storage()->writer(),
-                 "\", or write to a clone()"));
+    throw Error(Code::autograd,
+                "one of the variables needed for gradient computation has been modified by an "
+                "inplace operation",
+                cat_text(describe(tensor_), ", saved by \"", op, "\" at version ", version_,
+                         ", is at version ", now, ": \"", tensor_.storage()->writer(),
+                         "\" wrote to it between forward and backward"),
+                cat_text("use the out-of-place form of \"", tensor_.storage()->writer(),
+                         "\", or write to a clone()"));
   }
   if (!is_output_ || !current_node || !modes.grad) return tensor_;
   Tensor y = alias(tensor_);

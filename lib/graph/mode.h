@@ -1,11 +1,11 @@
-// Thread-local modes that ops consult: whether to record the graph, inference mode, autocast. Data only;
-// scopes push and pop whole values, so that a worker can take over its caller's.
+// Thread-local modes that ops consult: whether to record the graph, inference mode, autocast. Data
+// only; scopes push and pop whole values, so that a worker can take over its caller's.
 #pragma once
 #include <cstdint>
 
 #include "base/device.h"
-#include "base/thread_local.h"
 #include "base/dtype.h"
+#include "base/thread_local.h"
 
 namespace flambeau {
 
@@ -19,7 +19,9 @@ struct Modes {
 
 inline FLAM_THREAD_LOCAL Modes modes;
 
-inline bool autocast_enabled(Device d) { return d.is_cpu() ? modes.autocast_cpu : modes.autocast_device; }
+inline bool autocast_enabled(Device d) {
+  return d.is_cpu() ? modes.autocast_cpu : modes.autocast_device;
+}
 inline Dtype autocast_dtype(Device d) {
   return d.is_cpu() ? modes.autocast_cpu_dtype : modes.autocast_device_dtype;
 }

@@ -1,5 +1,5 @@
-// The recorded graph: one node per differentiable op, pointing to the nodes (or leaves) that its operands
-// came from. Nodes know nothing of ops: NodeOf wraps an op's own gradient functor.
+// The recorded graph: one node per differentiable op, pointing to the nodes (or leaves) that its
+// operands came from. Nodes know nothing of ops: NodeOf wraps an op's own gradient functor.
 #pragma once
 #include <optional>
 #include <type_traits>
@@ -28,7 +28,8 @@ struct OutputMeta {
   Device device;
 };
 
-// A function on gradients that the user registered; returns an undefined tensor to keep the gradient.
+// A function on gradients that the user registered; returns an undefined tensor to keep the
+// gradient.
 class Hook : public RefCounted {
  public:
   virtual Tensor call(const Tensor& grad) = 0;
@@ -68,7 +69,9 @@ class Node : public RefCounted, public Pooled {
 inline FLAM_THREAD_LOCAL Node* current_node = nullptr;
 
 // In a gradient: whether operand i needs one.
-inline bool wanted(size_t i) { return !current_node || (i < current_node->next.size() && current_node->next[i]); }
+inline bool wanted(size_t i) {
+  return !current_node || (i < current_node->next.size() && current_node->next[i]);
+}
 
 [[noreturn]] void fail_freed(const char* op);
 

@@ -1,6 +1,6 @@
-// A tensor kept for backward, with the version it had. Reading it checks that nothing wrote to it since and
-// names the op that did. A saved *output* is kept without its history (which would be a cycle) and gets it
-// back when read.
+// A tensor kept for backward, with the version it had. Reading it checks that nothing wrote to it
+// since and names the op that did. A saved *output* is kept without its history (which would be a
+// cycle) and gets it back when read.
 #pragma once
 #include "graph/autograd_data.h"
 

@@ -21,7 +21,7 @@ std::string read_file(std::string_view path) {
     int fd;
     ~Close() { ::close(fd); }
   } close{fd};
-  struct stat info {};
+  struct stat info{};
   check(::fstat(fd, &info) == 0, Code::io, "cannot read \"", name, "\": ", std::strerror(errno));
   check(S_ISREG(info.st_mode), Code::io, "cannot read \"", name, "\": it is not a regular file");
   std::string content(size_t(info.st_size), '\0');
@@ -29,7 +29,8 @@ std::string read_file(std::string_view path) {
   while (got < content.size()) {
     const ssize_t n = ::read(fd, content.data() + got, content.size() - got);
     if (n < 0 && errno == EINTR) continue;
-    check(n > 0, Code::io, "cannot read \"", name, "\": ", n < 0 ? std::strerror(errno) : "it ends early");
+    check(n > 0, Code::io, "cannot read \"", name,
+          "\": ", n < 0 ? std::strerror(errno) : "it ends early");
     got += size_t(n);
   }
   return content;

@@ -8,7 +8,8 @@ namespace flambeau::io {
 
 std::string read_file(std::string_view path);  // throws io error with the system's reason
 
-// Appends to a temporary file beside `path`; commit() renames it over. Without a commit nothing remains.
+// Appends to a temporary file beside `path`; commit() renames it over. Without a commit nothing
+// remains.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string_view path);

@@ -32,7 +32,9 @@ class Machine {
   PickleRef run();
 
  private:
-  [[noreturn]] void damaged(const char* why) const { fail(Code::io, "\"", path_, "\" cannot be read: ", why); }
+  [[noreturn]] void damaged(const char* why) const {
+    fail(Code::io, "\"", path_, "\" cannot be read: ", why);
+  }
   template <class T> T take() {
     T v;
     std::memcpy(&v, bytes(sizeof v).data(), sizeof v);
@@ -129,7 +131,8 @@ void Machine::load_storage() {
   for (const StorageType& s : kStorages) {
     if (type->name == s.name) return push(V::Storage{storage_(*key), s.dtype});
   }
-  fail(Code::unsupported, "\"", path_, "\" has a storage of type ", type->name, ", which flambeau does not have");
+  fail(Code::unsupported, "\"", path_, "\" has a storage of type ", type->name,
+       ", which flambeau does not have");
 }
 
 Tensor Machine::rebuild(const V::Sequence& args) const {
@@ -149,12 +152,14 @@ Tensor Machine::rebuild(const V::Sequence& args) const {
     sizes.push_back(*n);
     strides.push_back(*s);
     int64_t step;
-    if (*n > 0 && (__builtin_mul_overflow(*n - 1, *s, &step) || __builtin_add_overflow(reach, step, &reach))) {
+    if (*n > 0 && (__builtin_mul_overflow(*n - 1, *s, &step) ||
+                   __builtin_add_overflow(reach, step, &reach))) {
       damaged("a tensor reaches outside its storage");
     }
   }
   const auto held = int64_t(storage->bytes.size() / size_of(storage->dtype));
-  if (*offset < 0 || (numel_of(sizes) > 0 && reach >= held)) damaged("a tensor reaches outside its storage");
+  if (*offset < 0 || (numel_of(sizes) > 0 && reach >= held))
+    damaged("a tensor reaches outside its storage");
   const Tensor flat = tensor_from_bytes(storage->bytes, Dims{held}, storage->dtype);
   return ops::contiguous(alias(flat, sizes, strides, *offset));
 }
@@ -179,12 +184,24 @@ void Machine::reduce() {
 // Numbers, texts, names and the memo.
 bool Machine::scalar(uint8_t op) {
   switch (op) {
-    case 'N': push(V::None{}); return true;
-    case 0x88: push(true); return true;
-    case 0x89: push(false); return true;
-    case 'K': push(int64_t{take<uint8_t>()}); return true;
-    case 'M': push(int64_t{take<uint16_t>()}); return true;
-    case 'J': push(int64_t{take<int32_t>()}); return true;
+    case 'N':
+      push(V::None{});
+      return true;
+    case 0x88:
+      push(true);
+      return true;
+    case 0x89:
+      push(false);
+      return true;
+    case 'K':
+      push(int64_t{take<uint8_t>()});
+      return true;
+    case 'M':
+      push(int64_t{take<uint16_t>()});
+      return true;
+    case 'J':
+      push(int64_t{take<int32_t>()});
+      return true;
     case 0x8a: {
       const size_t n = take<uint8_t>();
       if (n > 8) damaged("it has an integer of more than 64 bits");
@@ -201,9 +218,15 @@ bool Machine::scalar(uint8_t op) {
       push(v);
       return true;
     }
-    case 'X': push(std::string(bytes(take<uint32_t>()))); return true;
-    case 0x8c: push(std::string(bytes(take<uint8_t>()))); return true;
-    case 'U': push(std::string(bytes(take<uint8_t>()))); return true;
+    case 'X':
+      push(std::string(bytes(take<uint32_t>())));
+      return true;
+    case 0x8c:
+      push(std::string(bytes(take<uint8_t>())));
+      return true;
+    case 'U':
+      push(std::string(bytes(take<uint8_t>())));
+      return true;
     case 'c': {
       const std::string module = line();
       push(V::Global{module + "." + line()});
@@ -216,38 +239,80 @@ bool Machine::scalar(uint8_t op) {
       push(V::Global{*m + "." + *a});
       return true;
     }
-    case 'q': store(take<uint8_t>()); return true;
-    case 'r': store(take<uint32_t>()); return true;
-    case 0x94: store(uint32_t(memo_.size())); return true;
-    case 'h': load(take<uint8_t>()); return true;
-    case 'j': load(take<uint32_t>()); return true;
-    default: return false;
+    case 'q':
+      store(take<uint8_t>());
+      return true;
+    case 'r':
+      store(take<uint32_t>());
+      return true;
+    case 0x94:
+      store(uint32_t(memo_.size()));
+      return true;
+    case 'h':
+      load(take<uint8_t>());
+      return true;
+    case 'j':
+      load(take<uint32_t>());
+      return true;
+    default:
+      return false;
   }
 }
 
 bool Machine::container(uint8_t op) {
   switch (op) {
-    case '(': marks_.push_back(stack_.size()); return true;
-    case ')': push(V::Sequence{}); return true;
-    case 't': push(V::Sequence{pop_to_mark()}); return true;
-    case 0x85: tuple(1); return true;
-    case 0x86: tuple(2); return true;
-    case 0x87: tuple(3); return true;
-    case ']': push(V::Sequence{}); return true;
-    case '}': push(V::Dict{}); return true;
-    case 'a': append_items({pop()}); return true;
-    case 'e': append_items(pop_to_mark()); return true;
+    case '(':
+      marks_.push_back(stack_.size());
+      return true;
+    case ')':
+      push(V::Sequence{});
+      return true;
+    case 't':
+      push(V::Sequence{pop_to_mark()});
+      return true;
+    case 0x85:
+      tuple(1);
+      return true;
+    case 0x86:
+      tuple(2);
+      return true;
+    case 0x87:
+      tuple(3);
+      return true;
+    case ']':
+      push(V::Sequence{});
+      return true;
+    case '}':
+      push(V::Dict{});
+      return true;
+    case 'a':
+      append_items({pop()});
+      return true;
+    case 'e':
+      append_items(pop_to_mark());
+      return true;
     case 's': {
       const PickleRef value = pop(), key = pop();
       set_items({key, value});
       return true;
     }
-    case 'u': set_items(pop_to_mark()); return true;
-    case 'R': reduce(); return true;
-    case 'b': pop(); return true;  // attributes of an OrderedDict: its metadata
-    case 'Q': load_storage(); return true;
-    case '0': pop(); return true;
-    default: return false;
+    case 'u':
+      set_items(pop_to_mark());
+      return true;
+    case 'R':
+      reduce();
+      return true;
+    case 'b':
+      pop();
+      return true;  // attributes of an OrderedDict: its metadata
+    case 'Q':
+      load_storage();
+      return true;
+    case '0':
+      pop();
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -260,8 +325,9 @@ PickleRef Machine::run() {
     } else if (op == 0x95) {
       take<uint64_t>();  // frame length
     } else if (!scalar(op) && !container(op)) {
-      fail(Code::unsupported, "\"", path_, "\" has an object that is no tensor, number, text or container (opcode ",
-           int(op), "); save a state_dict");
+      fail(Code::unsupported, "\"", path_,
+           "\" has an object that is no tensor, number, text or container (opcode ", int(op),
+           "); save a state_dict");
     }
   }
 }

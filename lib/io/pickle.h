@@ -1,6 +1,6 @@
-// The part of Python's pickle format that state dicts use, read without running anything: a name other than
-// the few known ones is an error, not an import.
-// Source: CPython, Lib/pickletools.py; PyTorch, torch/_utils.py for the rebuild functions.
+// The part of Python's pickle format that state dicts use, read without running anything: a name
+// other than the few known ones is an error, not an import. Source: CPython, Lib/pickletools.py;
+// PyTorch, torch/_utils.py for the rebuild functions.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -34,7 +34,9 @@ struct PickleValue {
     Dtype dtype;
   };
   struct Opaque {};  // an object of no interest: backward hooks, metadata
-  std::variant<None, bool, int64_t, double, std::string, Global, Sequence, Dict, Storage, Tensor, Opaque> v;
+  std::variant<None, bool, int64_t, double, std::string, Global, Sequence, Dict, Storage, Tensor,
+               Opaque>
+      v;
 
   template <class T> const T* as() const { return std::get_if<T>(&v); }
 };

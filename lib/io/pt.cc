@@ -1,5 +1,5 @@
-// PyTorch's file format for state dicts: a zip archive with a pickle of the dict and one entry per storage.
-// Source: PyTorch, torch/serialization.py and caffe2/serialize/inline_container.h.
+// PyTorch's file format for state dicts: a zip archive with a pickle of the dict and one entry per
+// storage. Source: PyTorch, torch/serialization.py and caffe2/serialize/inline_container.h.
 #include <cstring>
 
 #include "base/error.h"
@@ -12,9 +12,17 @@ namespace flambeau::io {
 namespace {
 
 const char* storage_name(Dtype d) {
-  constexpr const char* names[kDtypeCount] = {"", "FloatStorage", "DoubleStorage", "HalfStorage", "BFloat16Storage",
-                                              "LongStorage", "IntStorage", "ShortStorage", "CharStorage",
-                                              "ByteStorage", "BoolStorage"};
+  constexpr const char* names[kDtypeCount] = {"",
+                                              "FloatStorage",
+                                              "DoubleStorage",
+                                              "HalfStorage",
+                                              "BFloat16Storage",
+                                              "LongStorage",
+                                              "IntStorage",
+                                              "ShortStorage",
+                                              "CharStorage",
+                                              "ByteStorage",
+                                              "BoolStorage"};
   return names[int(d)];
 }
 
@@ -62,7 +70,8 @@ void append_tensor(std::string& s, const Tensor& t, size_t key) {
   append_int(s, 0);
   append_ints(s, t.sizes());
   append_ints(s, t.strides());
-  s += "\x89" "ccollections\nOrderedDict\n)RtR";
+  s += "\x89"
+       "ccollections\nOrderedDict\n)RtR";
 }
 
 // Tensors of nested dicts, named by their path; anything else in them is passed over.
@@ -87,7 +96,9 @@ void write_pt(AtomicFile& file, const State& state, std::string_view path) {
   const size_t slash = path.rfind('/');
   std::string root(slash == path.npos ? path : path.substr(slash + 1));
   root.resize(std::min(root.rfind('.'), root.size()));
-  std::string pickle = "\x80\x02" "ccollections\nOrderedDict\n)R(";
+  std::string pickle =
+      "\x80\x02"
+      "ccollections\nOrderedDict\n)R(";
   for (size_t i = 0; i < state.entries.size(); ++i) {
     append_text(pickle, state.entries[i].first);
     append_tensor(pickle, state.entries[i].second, i);

@@ -16,7 +16,8 @@ Tensor tensor_from_bytes(std::string_view bytes, DimsView sizes, Dtype dtype) {
 
 void save(const State& state, std::string_view path) {
   const bool safetensors = path.ends_with(".safetensors");
-  const bool pt = path.ends_with(".pt") || path.ends_with(".pth") || path.ends_with(".ckpt") || path.ends_with(".bin");
+  const bool pt = path.ends_with(".pt") || path.ends_with(".pth") || path.ends_with(".ckpt") ||
+                  path.ends_with(".bin");
   check(safetensors || pt, Code::invalid_argument, "cannot tell the format from the name \"", path,
         "\": it should end with .safetensors, .pt, .pth, .ckpt or .bin");
   auto dense = make_ref<State>();

@@ -1,4 +1,5 @@
-// Named tensors in files. Formats take and give dense cpu tensors; the front door moves and lays them out.
+// Named tensors in files. Formats take and give dense cpu tensors; the front door moves and lays
+// them out.
 #pragma once
 #include <string_view>
 

@@ -43,7 +43,8 @@ class Reader {
  public:
   Reader(std::string_view s, std::string_view path) : s_(s), path_(path) {}
   template <class T> T get(size_t at) const {
-    check(at <= s_.size() && sizeof(T) <= s_.size() - at, Code::io, "\"", path_, "\" is a damaged archive");
+    check(at <= s_.size() && sizeof(T) <= s_.size() - at, Code::io, "\"", path_,
+          "\" is a damaged archive");
     T v;
     std::memcpy(&v, s_.data() + at, sizeof v);
     return v;
@@ -69,9 +70,9 @@ void ZipWriter::add(const std::string& name, const void* data, size_t bytes) {
   const uint32_t crc = crc32(data, bytes);
   std::string head;
   auto common = [&](std::string& s) {
-    append<uint16_t>(s, 0);  // version needed
-    append<uint16_t>(s, 0);  // flags
-    append<uint16_t>(s, 0);  // stored
+    append<uint16_t>(s, 0);           // version needed
+    append<uint16_t>(s, 0);           // flags
+    append<uint16_t>(s, 0);           // stored
     append<uint32_t>(s, 0x00210000);  // 1980-01-01: archives repeat bit by bit
     append<uint32_t>(s, crc);
     append<uint32_t>(s, uint32_t(bytes));
@@ -98,7 +99,8 @@ void ZipWriter::add(const std::string& name, const void* data, size_t bytes) {
   append<uint32_t>(directory_, 0);  // external attributes
   append<uint32_t>(directory_, uint32_t(at));
   directory_ += name;
-  check(++entries_ < 0xffff, Code::unsupported, "too many tensors for a .pt file; save as .safetensors");
+  check(++entries_ < 0xffff, Code::unsupported,
+        "too many tensors for a .pt file; save as .safetensors");
 }
 
 void ZipWriter::finish() {
@@ -120,7 +122,8 @@ std::map<std::string, std::string_view> read_zip(std::string_view archive, std::
   std::string signature;
   append<uint32_t>(signature, kEnd);
   const size_t end = archive.rfind(signature);
-  check(end != archive.npos, Code::io, "\"", path, "\" is a damaged archive: its directory is missing");
+  check(end != archive.npos, Code::io, "\"", path,
+        "\" is a damaged archive: its directory is missing");
   uint64_t count = r.get<uint16_t>(end + 10), at = r.get<uint32_t>(end + 16);
   if (end >= 20 && r.get<uint32_t>(end - 20) == kLocator64) {
     const auto end64 = size_t(r.get<uint64_t>(end - 12));
@@ -135,11 +138,13 @@ std::map<std::string, std::string_view> read_zip(std::string_view archive, std::
     const auto extra_length = r.get<uint16_t>(at + 30), comment_length = r.get<uint16_t>(at + 32);
     uint64_t bytes = r.get<uint32_t>(at + 24), local = r.get<uint32_t>(at + 42);
     const std::string name(r.slice(at + 46, name_length));
-    check(method == 0, Code::unsupported, "\"", path, "\": entry ", name, " is compressed, which torch.save never does");
+    check(method == 0, Code::unsupported, "\"", path, "\": entry ", name,
+          " is compressed, which torch.save never does");
     if (bytes == kMost32 || local == kMost32) {
       // The zip64 field holds, in order, those of the two that do not fit.
       size_t field = at + 46 + name_length, stop = field + extra_length;
-      while (field + 4 <= stop && r.get<uint16_t>(field) != 1) field += 4 + r.get<uint16_t>(field + 2);
+      while (field + 4 <= stop && r.get<uint16_t>(field) != 1)
+        field += 4 + r.get<uint16_t>(field + 2);
       check(field + 4 <= stop, Code::io, "\"", path, "\" is a damaged archive");
       field += 4;
       if (bytes == kMost32) {

@@ -1,5 +1,5 @@
-// Zip archives of uncompressed entries, as PyTorch writes its files. Entries start at multiples of 64 bytes.
-// Source: PKWARE, APPNOTE.TXT, sections 4.3 and 4.5.
+// Zip archives of uncompressed entries, as PyTorch writes its files. Entries start at multiples of
+// 64 bytes. Source: PKWARE, APPNOTE.TXT, sections 4.3 and 4.5.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -9,9 +9,8 @@ struct Identity {
 
 // A source dtype's cell switches on the destination, so that the table stays two-dimensional.
 template <class From> void cast_entry(void* stream, const void* p) {
-  with_dtype(static_cast<const MapArgs*>(p)->out_dtype, [&](auto to) {
-    map_entry<Identity, typename decltype(to)::type, From>(stream, p);
-  });
+  with_dtype(static_cast<const MapArgs*>(p)->out_dtype,
+             [&](auto to) { map_entry<Identity, typename decltype(to)::type, From>(stream, p); });
 }
 
 template <class... T> bool register_cast(TypeList<T...>) {

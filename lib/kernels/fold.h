@@ -23,15 +23,15 @@ struct FoldArgs {
   int64_t blocks, block;   // the terms of an output are cut into `blocks` runs of `block`
   int32_t kept, reduced;   // dimensions; innermost last
   Dtype out_dtype;
-  int8_t columns;          // neighbouring outputs are neighbours in memory: fold many side by side
+  int8_t columns;  // neighbouring outputs are neighbours in memory: fold many side by side
   int64_t kept_size[kFoldDims], kept_in[kFoldDims];  // strides of the input in bytes
   int64_t kept_out[kFoldDims];                       // of the outputs in elements
   int64_t reduced_size[kFoldDims], reduced_in[kFoldDims];
   const char* in;
-  char* out;              // null: not wanted
-  int64_t* index;         // null: not wanted
-  const double* centre;   // one per output; null: 0
-  char* partial;          // outputs x blocks accumulators, where blocks > 1
+  char* out;             // null: not wanted
+  int64_t* index;        // null: not wanted
+  const double* centre;  // one per output; null: 0
+  char* partial;         // outputs x blocks accumulators, where blocks > 1
   double params[kFoldParams];
 };
 
@@ -49,14 +49,14 @@ void run_var(const char* op, const Tensor& out, const Tensor& input, DimsView di
 void run_logsumexp(const char* op, const Tensor& out, const Tensor& input, DimsView dims);
 
 // Parameters in braces. Sums and products of integers and bool come out as int64 values.
-extern constinit Kernel kSum, kProd;                                // any dtype
-extern constinit Kernel kTruth;  // any dtype; {kCountTrue|kAnyTrue|kAllTrue}
+extern constinit Kernel kSum, kProd;  // any dtype
+extern constinit Kernel kTruth;       // any dtype; {kCountTrue|kAnyTrue|kAllTrue}
 // Any dtype; NaN wins; the first of equals.
 extern constinit Kernel kMax, kMin, kMaxIndex, kMinIndex;
-extern constinit Kernel kMean, kNorm1, kNormMax, kNormMin;          // floating; norms are of |x|
-extern constinit Kernel kSumSquares;                                // floating; {1: the root of it}
-extern constinit Kernel kNormP;                                     // floating; {p}
-extern constinit Kernel kCentredSquares, kCentredExp;  // behind run_var and run_logsumexp
+extern constinit Kernel kMean, kNorm1, kNormMax, kNormMin;  // floating; norms are of |x|
+extern constinit Kernel kSumSquares;                        // floating; {1: the root of it}
+extern constinit Kernel kNormP;                             // floating; {p}
+extern constinit Kernel kCentredSquares, kCentredExp;       // behind run_var and run_logsumexp
 inline constexpr double kCountTrue = 0, kAnyTrue = 1, kAllTrue = 2;
 
 }  // namespace flambeau

@@ -6,9 +6,9 @@
 namespace flambeau::FLAM_TARGET {
 
 template <class T>
-using SumType = std::conditional_t<
-    std::is_same_v<T, float> || std::is_same_v<T, double>, double,
-    std::conditional_t<std::is_same_v<Compute<T>, float>, float, int64_t>>;
+using SumType =
+    std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, double>, double,
+                       std::conditional_t<std::is_same_v<Compute<T>, float>, float, int64_t>>;
 
 template <class T> struct AddingTo {  // the base of all that adds up
   using Acc = SumType<T>;

@@ -41,13 +41,14 @@ FLAM_FN int64_t fold_offset(const FoldArgs& a, int64_t term) {
 
 template <class V> FLAM_FN void store_as(Dtype dtype, char* out, int64_t i, V v) {
   switch (dtype) {
-#define FLAM_X(e, T, name)                          \
-  case Dtype::e:                                    \
-    reinterpret_cast<T*>(out)[i] = narrow<T>(v);    \
+#define FLAM_X(e, T, name)                       \
+  case Dtype::e:                                 \
+    reinterpret_cast<T*>(out)[i] = narrow<T>(v); \
     break;
     FLAM_DTYPES(FLAM_X)
 #undef FLAM_X
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -106,7 +106,7 @@ inline constexpr int kMicroRows = 6;
 inline constexpr int kMicroRows = 4;
 #endif
 inline constexpr int kMicroVectors = 2;
-template <class C> inline constexpr int kMicroColumns = kMicroVectors* kLanes<C>;
+template <class C> inline constexpr int kMicroColumns = kMicroVectors * kLanes<C>;
 
 template <class C, bool RowMajor, int Vectors, size_t... I>
 constexpr Micro<C> micro_of(int rows, std::index_sequence<I...>) {

@@ -10,10 +10,18 @@ namespace flambeau::FLAM_TARGET {
 template <class T> struct GemmComputeOf {
   using type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 };
-template <> struct GemmComputeOf<float> { using type = float; };
-template <> struct GemmComputeOf<double> { using type = double; };
-template <> struct GemmComputeOf<Half> { using type = float; };
-template <> struct GemmComputeOf<BFloat16> { using type = float; };
+template <> struct GemmComputeOf<float> {
+  using type = float;
+};
+template <> struct GemmComputeOf<double> {
+  using type = double;
+};
+template <> struct GemmComputeOf<Half> {
+  using type = float;
+};
+template <> struct GemmComputeOf<BFloat16> {
+  using type = float;
+};
 template <class T> using GemmCompute = typename GemmComputeOf<T>::type;
 
 template <class T> FLAM_FN GemmCompute<T> gemm_load(const T* p) {

@@ -85,8 +85,11 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
   for (size_t l = 0; l < w.lists.size(); ++l) {
     const Listed& from = w.lists[l];
     const size_t dim = size_t(from.dim);
-    a.list[l] = {static_cast<const char*>(from.index.data()), {}, target.strides()[dim] * bytes,
-                 target.sizes()[dim], int32_t(dim)};
+    a.list[l] = {static_cast<const char*>(from.index.data()),
+                 {},
+                 target.strides()[dim] * bytes,
+                 target.sizes()[dim],
+                 int32_t(dim)};
     for (size_t d = 0; d < w.sizes.size(); ++d) a.list[l].stride[d] = from.strides[d] * 8;
     accesses[l + 2] = reads(from.index);
   }
@@ -94,8 +97,8 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
 }
 
 struct Layout {
-  Dims index_shape;     // of the lists, broadcast together
-  size_t at;            // where those dimensions stand in the result
+  Dims index_shape;              // of the lists, broadcast together
+  size_t at;                     // where those dimensions stand in the result
   SmallVector<size_t, 5> whole;  // dimensions of x without a list
 };
 
@@ -195,8 +198,10 @@ void run_scatter(const char* op, const Kernel& kernel, const Tensor& self, int64
     return run_scatter(op, kernel, line(self), 0, line(index), line(src));
   }
   const size_t d = size_t(wrap_dim(dim, self.dim()));
-  Walk w{Dims(index.sizes()), without(self, d),
-         src.dim() ? Dims(src.strides()) : Dims(index.sizes().size(), 0), {}};
+  Walk w{Dims(index.sizes()),
+         without(self, d),
+         src.dim() ? Dims(src.strides()) : Dims(index.sizes().size(), 0),
+         {}};
   w.lists.push_back({index, Dims(index.strides()), int64_t(d)});
   run_walk(op, kernel, std::move(w), self, src, self);
 }

@@ -25,9 +25,9 @@ namespace flambeau {
 inline constexpr int kIndexDims = 8, kIndexLists = 8;
 
 struct IndexList {
-  const char* data;             // int64
-  int64_t stride[kIndexDims];   // bytes, along the walk
-  int64_t step, size;           // of the indexed dimension: bytes, elements
+  const char* data;            // int64
+  int64_t stride[kIndexDims];  // bytes, along the walk
+  int64_t step, size;          // of the indexed dimension: bytes, elements
   int32_t dim;
 };
 

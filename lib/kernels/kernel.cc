@@ -41,7 +41,8 @@ void Kernel::add(KernelColumn column, int isa, Dtype dtype, KernelFn fn) {
 
 KernelFn Kernel::find(const char* op, Device device, Dtype dtype) const {
   KernelFn fn = cells[device.is_cpu() ? 0 : int(kernel_column(device))][int(dtype)];
-  if (fn) [[likely]] return fn;
+  if (fn) [[likely]]
+    return fn;
   if (cells[0][int(dtype)]) {
     fail(Code::unsupported, op, ": no kernel for ", to_string(device), " in this build");
   }

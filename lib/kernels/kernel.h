@@ -1,6 +1,7 @@
 // A kernel: one operation's machine code for every column (host, CUDA, emulated CUDA) and dtype.
-// Kernels are constinit variables; `.kernel.cc` files fill their cells while the library loads. Of several
-// host builds of one kernel the cell keeps that of the highest instruction set this processor has.
+// Kernels are constinit variables; `.kernel.cc` files fill their cells while the library loads. Of
+// several host builds of one kernel the cell keeps that of the highest instruction set this
+// processor has.
 #pragma once
 #include "base/dtype.h"
 #include "device/runtime.h"
@@ -19,8 +20,8 @@ struct Kernel {
   KernelFn find(const char* op, Device device, Dtype dtype) const;
 };
 
-// Rank of the best instruction set to use: 0 baseline, 1 AVX2 and FMA, 2 AVX-512. FLAMBEAU_ISA=sse2|avx2
-// caps it.
+// Rank of the best instruction set to use: 0 baseline, 1 AVX2 and FMA, 2 AVX-512.
+// FLAMBEAU_ISA=sse2|avx2 caps it.
 int isa_rank();
 
 }  // namespace flambeau

@@ -1,6 +1,7 @@
 // The elementwise loop around a functor, for the host (vectorised by the compiler) and for CUDA.
-// A functor's operator() is a template over its value type; an input of another type than the output's is
-// named by `using First = bool`. Its members are doubles, filled in order from MapArgs::params.
+// A functor's operator() is a template over its value type; an input of another type than the
+// output's is named by `using First = bool`. Its members are doubles, filled in order from
+// MapArgs::params.
 #pragma once
 #include <cstring>
 
@@ -14,10 +15,14 @@
 
 namespace flambeau::FLAM_TARGET {
 
-template <class F, class T> struct FirstOf { using type = T; };
+template <class F, class T> struct FirstOf {
+  using type = T;
+};
 template <class F, class T>
   requires requires { typename F::First; }
-struct FirstOf<F, T> { using type = typename F::First; };
+struct FirstOf<F, T> {
+  using type = typename F::First;
+};
 
 template <class F> FLAM_FN F functor_from(const double* params) {
   F f{};
@@ -67,7 +72,8 @@ template <class F, class Out, class... In> void map_entry(void* stream, const vo
 
 #else
 
-// n elements of one inner run. `Dense` bit i: input i is dense; otherwise, where Scalars, it repeats.
+// n elements of one inner run. `Dense` bit i: input i is dense; otherwise, where Scalars, it
+// repeats.
 template <class F, class Out, class... In> struct InnerLoop {
   static constexpr int kInputs = sizeof...(In);
 
@@ -105,7 +111,8 @@ template <class F, class Out, class... In> struct InnerLoop {
     }
   }
 
-  // The loop whose inputs are dense or repeated as `mask` says; four inputs only have the dense one.
+  // The loop whose inputs are dense or repeated as `mask` says; four inputs only have the dense
+  // one.
   template <unsigned... Dense>
   static bool dense_any(unsigned mask, const F& f, char* const* data, int64_t n,
                         std::integer_sequence<unsigned, Dense...>) {
@@ -160,7 +167,8 @@ template <class F, class Out, class... In> void map_entry(void*, const void* p) 
 
 #endif
 
-// ---- registration ----------------------------------------------------------------------------------------
+// ---- registration
+// ----------------------------------------------------------------------------------------
 
 template <class F, class T> constexpr KernelFn map_cell() {
   using V = Compute<T>;

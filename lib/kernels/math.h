@@ -150,8 +150,8 @@ FLAM_FN double pow(double x, double y) {
   const double a = __builtin_fabs(x), t = y * log2(a);
   double r = exp(0x1.62e42fefa39efp-1 * clamp(t, -280, 280));
   const double w = clamp(y, -0x1p25, 0x1p25),
-               half = 0.5 * w;  // floats that large are even integers
-  const double uneven = round_even(w) - w;                      // not 0: y is no integer
+               half = 0.5 * w;              // floats that large are even integers
+  const double uneven = round_even(w) - w;  // not 0: y is no integer
   const double odd = uneven != 0 ? 0 : round_even(half) - half;
   r = t > 200 ? inf : r;
   r = t < -200 ? 0 : r;
@@ -171,34 +171,20 @@ struct TwoOverPi {
   double high, middle, low, scale;
 };
 inline constexpr TwoOverPi kTwoOverPi[14] = {
-    {0x1.45f306p-1, 0x1.b9391p-26,
-     0x1.529fc2757d1f5p-52, 0x1p+0},
-    {0x1.7cc1b7p+1, 0x1.3910548p-26,
-     0x1.3f84eafa3ea6ap-53, 0x1p-8},
-    {0x1.836e4ep+0, 0x1.1054a78p-26,
-     0x1.c2757d1f534dep-52, 0x1p-16},
-    {0x1.b72722p+1, 0x1.529fc2p-28,
-     0x1.d5f47d4d37703p-54, 0x1p-24},
-    {0x1.27220a8p+1, 0x1.4fe13ap-27,
-     0x1.7d1f534ddc0dbp-52, 0x1p-32},
-    {0x1.220a948p+1, 0x1.f84eaf8p-25,
-     0x1.1f534ddc0db63p-52, 0x1p-40},
-    {0x1.529fcp-4, 0x1.3abe8fp-27,
-     0x1.534ddc0db6296p-52, 0x1p-48},
-    {0x1.29fc27p+0, 0x1.5f47d48p-26,
-     0x1.4ddc0db629599p-52, 0x1p-56},
-    {0x1.fc2757p+0, 0x1.a3ea698p-25,
-     0x1.dc0db6295993cp-52, 0x1p-64},
-    {0x1.3abe88p-3, 0x1.ea69bb8p-25,
-     0x1.b6c52b3278872p-57, 0x1p-72},
-    {0x1.abe8fa8p+1, 0x1.a6ee06p-27,
-     0x1.b6295993c439p-52, 0x1p-80},
-    {0x1.e8fa9ap+1, 0x1.bb81b6cp-25,
-     0x1.4acc9e21c821p-55, 0x1p-88},
-    {0x1.f534ddp+0, 0x1.81b6c5p-25,
-     0x1.5993c439041fep-52, 0x1p-96},
-    {0x1.34ddcp+0, 0x1.b6c52bp-25,
-     0x1.93c439041fe51p-52, 0x1p-104},
+    {0x1.45f306p-1, 0x1.b9391p-26, 0x1.529fc2757d1f5p-52, 0x1p+0},
+    {0x1.7cc1b7p+1, 0x1.3910548p-26, 0x1.3f84eafa3ea6ap-53, 0x1p-8},
+    {0x1.836e4ep+0, 0x1.1054a78p-26, 0x1.c2757d1f534dep-52, 0x1p-16},
+    {0x1.b72722p+1, 0x1.529fc2p-28, 0x1.d5f47d4d37703p-54, 0x1p-24},
+    {0x1.27220a8p+1, 0x1.4fe13ap-27, 0x1.7d1f534ddc0dbp-52, 0x1p-32},
+    {0x1.220a948p+1, 0x1.f84eaf8p-25, 0x1.1f534ddc0db63p-52, 0x1p-40},
+    {0x1.529fcp-4, 0x1.3abe8fp-27, 0x1.534ddc0db6296p-52, 0x1p-48},
+    {0x1.29fc27p+0, 0x1.5f47d48p-26, 0x1.4ddc0db629599p-52, 0x1p-56},
+    {0x1.fc2757p+0, 0x1.a3ea698p-25, 0x1.dc0db6295993cp-52, 0x1p-64},
+    {0x1.3abe88p-3, 0x1.ea69bb8p-25, 0x1.b6c52b3278872p-57, 0x1p-72},
+    {0x1.abe8fa8p+1, 0x1.a6ee06p-27, 0x1.b6295993c439p-52, 0x1p-80},
+    {0x1.e8fa9ap+1, 0x1.bb81b6cp-25, 0x1.4acc9e21c821p-55, 0x1p-88},
+    {0x1.f534ddp+0, 0x1.81b6c5p-25, 0x1.5993c439041fep-52, 0x1p-96},
+    {0x1.34ddcp+0, 0x1.b6c52bp-25, 0x1.93c439041fe51p-52, 0x1p-104},
 };
 
 struct Quadrant {

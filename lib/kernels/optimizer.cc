@@ -67,10 +67,15 @@ class Launches {
 };
 
 ListEntry entry_of(const char* op, const Parameter& p) {
-  return {side_by_side(op, p.param, p.param),  side_by_side(op, p.grad, p.param),
-          side_by_side(op, p.first, p.param),  side_by_side(op, p.second, p.param),
-          side_by_side(op, p.greatest, p.param), const_cast<float*>(cell_of(op, p.step)),
-          p.param.numel(), 0, p.fresh};
+  return {side_by_side(op, p.param, p.param),
+          side_by_side(op, p.grad, p.param),
+          side_by_side(op, p.first, p.param),
+          side_by_side(op, p.second, p.param),
+          side_by_side(op, p.greatest, p.param),
+          const_cast<float*>(cell_of(op, p.step)),
+          p.param.numel(),
+          0,
+          p.fresh};
 }
 
 ListArgs shared_args(const char* op, const OptimizerCells& cells) {
@@ -89,7 +94,7 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
   for (const Tensor* cell : {&cells.lr, &cells.grad_scale, &cells.found_inf}) launches.read(*cell);
   for (size_t i = 0; i < list.size(); ++i) {
     const Parameter& p = list[i];
-    const Access accesses[] = {writes(p.param), reads(p.grad),      writes(p.first),
+    const Access accesses[] = {writes(p.param),  reads(p.grad),      writes(p.first),
                                writes(p.second), writes(p.greatest), writes(p.step)};
     launches.add(p.param, entries[i], accesses);
   }

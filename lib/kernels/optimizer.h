@@ -23,8 +23,8 @@ namespace flambeau {
 
 struct Parameter {
   Tensor param, grad, first, second, greatest;  // state: as the rule needs
-  Tensor step;  // Adam: 0-d f32, on the parameter's device; advanced by the launch
-  bool fresh = false;                           // SGD: `first` holds nothing yet
+  Tensor step;         // Adam: 0-d f32, on the parameter's device; advanced by the launch
+  bool fresh = false;  // SGD: `first` holds nothing yet
 };
 using ParameterList = std::vector<Parameter>;
 

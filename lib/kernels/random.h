@@ -29,8 +29,8 @@ struct RandomState {
 
 struct RandomArgs {
   int64_t numel;
-  char* out;            // dense
-  const char* input;    // dense, same dtype; or null
+  char* out;          // dense
+  const char* input;  // dense, same dtype; or null
   RandomState state;
   const RandomState* cell;  // state in device memory, read at the launch's turn; null: `state`
   int64_t low;

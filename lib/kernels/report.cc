@@ -30,10 +30,11 @@ Report* find(Device d, bool make) {
 }  // namespace
 
 void throw_index(const char* op, int64_t index, int32_t dim, int64_t size) {
-  throw Error(Code::index, cat_text(op, ": index ", index, " is out of range for dimension ", dim,
-                                    " of size ", size),
-              size ? cat_text("allowed are 0 to ", size - 1) : "the dimension is empty",
-              "check the indices, or the size of what they index");
+  throw Error(
+      Code::index,
+      cat_text(op, ": index ", index, " is out of range for dimension ", dim, " of size ", size),
+      size ? cat_text("allowed are 0 to ", size - 1) : "the dimension is empty",
+      "check the indices, or the size of what they index");
 }
 
 void check_reports(Device d) {

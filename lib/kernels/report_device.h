@@ -30,7 +30,8 @@ FLAM_KERNEL_FN int64_t in_range(const char* op, Report* report, int64_t at, int6
 
 FLAM_KERNEL_FN int64_t in_range(const char* op, Report*, int64_t at, int64_t index, int dim,
                                 int64_t size) {
-  if (at < 0 || at >= size) [[unlikely]] throw_index(op, index, dim, size);
+  if (at < 0 || at >= size) [[unlikely]]
+    throw_index(op, index, dim, size);
   return at;
 }
 

@@ -36,8 +36,8 @@ inline constexpr int kRowOperands = 8, kRowParams = 4;
 
 struct RowArgs {
   int64_t rows, n;
-  char* data[kRowOperands];        // null: left out
-  int64_t stride[kRowOperands];    // bytes from row to row; 0: the same for all
+  char* data[kRowOperands];      // null: left out
+  int64_t stride[kRowOperands];  // bytes from row to row; 0: the same for all
   const char* op;
   struct Report* report;
   double params[kRowParams];

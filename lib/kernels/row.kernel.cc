@@ -153,9 +153,8 @@ template <class T> struct CrossEntropy {
     const W w = weight ? W(weight[t]) : W(1);
     W loss = w * (rest - (W(load(x + t)) - W(top)));
     if (smoothing != 0) {
-      const W all = r.sum([&](int64_t i) {
-        return (weight ? W(weight[i]) : W(1)) * (lse - W(load(x + i)));
-      });
+      const W all =
+          r.sum([&](int64_t i) { return (weight ? W(weight[i]) : W(1)) * (lse - W(load(x + i))); });
       loss = W(1 - smoothing) * loss + W(smoothing) / W(r.n) * all;
     }
     if (!r.first()) return;

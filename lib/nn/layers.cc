@@ -29,25 +29,28 @@ std::string short_text(DimsView v) { return v[0] == v[1] ? std::to_string(v[0]) 
 const char* truth(bool b) { return b ? "True" : "False"; }
 
 Dims pair_of(const char* layer, const char* what, DimsView v, int64_t least) {
-  check(v.size() == 1 || v.size() == 2, Code::invalid_argument, layer, ": ", what, " takes one or two values, got ",
-        v.size());
+  check(v.size() == 1 || v.size() == 2, Code::invalid_argument, layer, ": ", what,
+        " takes one or two values, got ", v.size());
   const Dims out{v[0], v.size() == 2 ? v[1] : v[0]};
-  check(out[0] >= least && out[1] >= least, Code::invalid_argument, layer, ": ", what, " must be at least ", least,
-        ", got ", to_string(out));
+  check(out[0] >= least && out[1] >= least, Code::invalid_argument, layer, ": ", what,
+        " must be at least ", least, ", got ", to_string(out));
   return out;
 }
 
 Dims or_value(DimsView v, int64_t fallback) { return v.empty() ? Dims{fallback} : Dims(v); }
 
 const Tensor& only(const Module& m, TensorsView inputs) {
-  check(inputs.size() == 1, Code::invalid_argument, m.type, " takes one input, got ", inputs.size());
+  check(inputs.size() == 1, Code::invalid_argument, m.type, " takes one input, got ",
+        inputs.size());
   return inputs[0];
 }
 
 class Linear final : public Module {
  public:
-  Linear(int64_t in, int64_t out, bool bias, Device device, Dtype dtype) : Module("Linear"), in_(in), out_(out) {
-    check(in >= 0 && out >= 0, Code::invalid_argument, "Linear: features must not be negative, got ", in, " and ", out);
+  Linear(int64_t in, int64_t out, bool bias, Device device, Dtype dtype)
+      : Module("Linear"), in_(in), out_(out) {
+    check(in >= 0 && out >= 0, Code::invalid_argument,
+          "Linear: features must not be negative, got ", in, " and ", out);
     const Tensor weight = ops::empty(Dims{out, in}, dtype, device);
     init_default(weight, in);
     set_parameter("weight", trainable(weight));
@@ -63,7 +66,8 @@ class Linear final : public Module {
     return ops::linear(only(*this, inputs), Module::parameter("weight"), Module::parameter("bias"));
   }
   std::string extra_repr() const override {
-    return cat_text("in_features=", in_, ", out_features=", out_, ", bias=", truth(Module::parameter("bias").defined()));
+    return cat_text("in_features=", in_, ", out_features=", out_,
+                    ", bias=", truth(Module::parameter("bias").defined()));
   }
 
  private:
@@ -75,8 +79,10 @@ class Conv2d final : public Module {
   Conv2d(int64_t in, int64_t out, Dims kernel, const Conv2dOptions& o)
       : Module("Conv2d"), in_(in), out_(out), kernel_(std::move(kernel)), o_(o) {
     check(o.groups > 0 && in % o.groups == 0 && out % o.groups == 0, Code::invalid_argument,
-          "Conv2d: groups (", o.groups, ") must divide in_channels (", in, ") and out_channels (", out, ")");
-    const Tensor weight = ops::empty(Dims{out, in / o.groups, kernel_[0], kernel_[1]}, o.dtype, o.device);
+          "Conv2d: groups (", o.groups, ") must divide in_channels (", in, ") and out_channels (",
+          out, ")");
+    const Tensor weight =
+        ops::empty(Dims{out, in / o.groups, kernel_[0], kernel_[1]}, o.dtype, o.device);
     const int64_t fan_in = in / o.groups * kernel_[0] * kernel_[1];
     init_default(weight, fan_in);
     set_parameter("weight", trainable(weight));
@@ -89,11 +95,12 @@ class Conv2d final : public Module {
     set_parameter("bias", b);
   }
   Tensor forward(TensorsView inputs) override {
-    return ops::conv2d(only(*this, inputs), Module::parameter("weight"), Module::parameter("bias"), o_.stride,
-                       o_.padding, o_.dilation, o_.groups);
+    return ops::conv2d(only(*this, inputs), Module::parameter("weight"), Module::parameter("bias"),
+                       o_.stride, o_.padding, o_.dilation, o_.groups);
   }
   std::string extra_repr() const override {
-    std::string s = cat_text(in_, ", ", out_, ", kernel_size=", pair_text(kernel_), ", stride=", pair_text(o_.stride));
+    std::string s = cat_text(in_, ", ", out_, ", kernel_size=", pair_text(kernel_),
+                             ", stride=", pair_text(o_.stride));
     if (o_.padding[0] || o_.padding[1]) s += ", padding=" + pair_text(o_.padding);
     if (o_.dilation[0] != 1 || o_.dilation[1] != 1) s += ", dilation=" + pair_text(o_.dilation);
     if (o_.groups != 1) s += cat_text(", groups=", o_.groups);
@@ -111,7 +118,8 @@ class BatchNorm final : public Module {
  public:
   BatchNorm(int64_t features, int64_t spatial, const BatchNormOptions& o)
       : Module(cat_text("BatchNorm", spatial, "d")), features_(features), o_(o) {
-    check(spatial >= 1 && spatial <= 3, Code::invalid_argument, "BatchNorm: spatial must be 1, 2 or 3, got ", spatial);
+    check(spatial >= 1 && spatial <= 3, Code::invalid_argument,
+          "BatchNorm: spatial must be 1, 2 or 3, got ", spatial);
     const Dims sizes{features};
     Tensor weight, bias, mean, var, count;
     if (o.affine) {
@@ -130,14 +138,17 @@ class BatchNorm final : public Module {
     set_buffer("num_batches_tracked", count);
   }
   Tensor forward(TensorsView inputs) override {
-    if (training && o_.track_running_stats) ops::add_(buffer("num_batches_tracked"), wrapped_number(int64_t{1}));
+    if (training && o_.track_running_stats)
+      ops::add_(buffer("num_batches_tracked"), wrapped_number(int64_t{1}));
     const bool batch = training || !o_.track_running_stats;
     return ops::batch_norm(only(*this, inputs), buffer("running_mean"), buffer("running_var"),
-                           Module::parameter("weight"), Module::parameter("bias"), batch, o_.momentum, o_.eps);
+                           Module::parameter("weight"), Module::parameter("bias"), batch,
+                           o_.momentum, o_.eps);
   }
   std::string extra_repr() const override {
-    return cat_text(features_, ", eps=", number(o_.eps), ", momentum=", number(o_.momentum), ", affine=",
-                    truth(o_.affine), ", track_running_stats=", truth(o_.track_running_stats));
+    return cat_text(features_, ", eps=", number(o_.eps), ", momentum=", number(o_.momentum),
+                    ", affine=", truth(o_.affine),
+                    ", track_running_stats=", truth(o_.track_running_stats));
   }
 
  private:
@@ -150,9 +161,12 @@ class BatchNorm final : public Module {
 class Dropout final : public Module {
  public:
   explicit Dropout(double p) : Module("Dropout"), p_(p) {
-    check(p >= 0 && p <= 1, Code::invalid_argument, "dropout probability has to be between 0 and 1, but got ", p);
+    check(p >= 0 && p <= 1, Code::invalid_argument,
+          "dropout probability has to be between 0 and 1, but got ", p);
   }
-  Tensor forward(TensorsView inputs) override { return ops::dropout(only(*this, inputs), p_, training); }
+  Tensor forward(TensorsView inputs) override {
+    return ops::dropout(only(*this, inputs), p_, training);
+  }
   std::string extra_repr() const override { return cat_text("p=", p_, ", inplace=False"); }
 
  private:
@@ -162,14 +176,19 @@ class Dropout final : public Module {
 class Pool2d final : public Module {
  public:
   Pool2d(bool max, Dims kernel, Dims stride, Dims padding)
-      : Module(max ? "MaxPool2d" : "AvgPool2d"), max_(max), kernel_(kernel), stride_(stride), padding_(padding) {}
+      : Module(max ? "MaxPool2d" : "AvgPool2d"),
+        max_(max),
+        kernel_(kernel),
+        stride_(stride),
+        padding_(padding) {}
   Tensor forward(TensorsView inputs) override {
     const Tensor& x = only(*this, inputs);
-    return max_ ? ops::max_pool2d(x, kernel_, stride_, padding_) : ops::avg_pool2d(x, kernel_, stride_, padding_);
+    return max_ ? ops::max_pool2d(x, kernel_, stride_, padding_)
+                : ops::avg_pool2d(x, kernel_, stride_, padding_);
   }
   std::string extra_repr() const override {
-    std::string s = cat_text("kernel_size=", short_text(kernel_), ", stride=", short_text(stride_), ", padding=",
-                             short_text(padding_));
+    std::string s = cat_text("kernel_size=", short_text(kernel_), ", stride=", short_text(stride_),
+                             ", padding=", short_text(padding_));
     return max_ ? s + ", dilation=1, ceil_mode=False" : s;
   }
 
@@ -181,8 +200,12 @@ class Pool2d final : public Module {
 class Flatten final : public Module {
  public:
   Flatten(int64_t start, int64_t end) : Module("Flatten"), start_(start), end_(end) {}
-  Tensor forward(TensorsView inputs) override { return ops::flatten(only(*this, inputs), start_, end_); }
-  std::string extra_repr() const override { return cat_text("start_dim=", start_, ", end_dim=", end_); }
+  Tensor forward(TensorsView inputs) override {
+    return ops::flatten(only(*this, inputs), start_, end_);
+  }
+  std::string extra_repr() const override {
+    return cat_text("start_dim=", start_, ", end_dim=", end_);
+  }
 
  private:
   int64_t start_, end_;
@@ -198,7 +221,8 @@ constexpr ActivationRow kActivations[] = {
     {ActivationKind::relu, "ReLU", "", [](const Tensor& x) { return ops::relu(x); }},
     {ActivationKind::sigmoid, "Sigmoid", "", [](const Tensor& x) { return ops::sigmoid(x); }},
     {ActivationKind::tanh, "Tanh", "", [](const Tensor& x) { return ops::tanh(x); }},
-    {ActivationKind::gelu, "GELU", "approximate='none'", [](const Tensor& x) { return ops::gelu(x); }},
+    {ActivationKind::gelu, "GELU", "approximate='none'",
+     [](const Tensor& x) { return ops::gelu(x); }},
     {ActivationKind::silu, "SiLU", "", [](const Tensor& x) { return ops::silu(x); }},
     {ActivationKind::identity, "Identity", "", [](const Tensor& x) { return x; }}};
 
@@ -242,9 +266,11 @@ Ref<Module> batch_norm(int64_t features, int64_t spatial, const BatchNormOptions
 
 Ref<Module> dropout(double p) { return make_ref<Dropout>(p); }
 
-static Ref<Module> pool2d(const char* layer, bool max, DimsView kernel_size, DimsView stride, DimsView padding) {
+static Ref<Module> pool2d(const char* layer, bool max, DimsView kernel_size, DimsView stride,
+                          DimsView padding) {
   const Dims kernel = pair_of(layer, "kernel_size", kernel_size, 1);
-  return make_ref<Pool2d>(max, kernel, stride.empty() ? kernel : pair_of(layer, "stride", stride, 1),
+  return make_ref<Pool2d>(max, kernel,
+                          stride.empty() ? kernel : pair_of(layer, "stride", stride, 1),
                           pair_of(layer, "padding", or_value(padding, 0), 0));
 }
 
@@ -256,7 +282,9 @@ Ref<Module> avg_pool2d(DimsView kernel_size, DimsView stride, DimsView padding) 
   return pool2d("AvgPool2d", false, kernel_size, stride, padding);
 }
 
-Ref<Module> flatten(int64_t start_dim, int64_t end_dim) { return make_ref<Flatten>(start_dim, end_dim); }
+Ref<Module> flatten(int64_t start_dim, int64_t end_dim) {
+  return make_ref<Flatten>(start_dim, end_dim);
+}
 
 Ref<Module> activation(ActivationKind kind) {
   for (const ActivationRow& row : kActivations) {

@@ -21,8 +21,10 @@ struct BatchNormOptions {
 
 enum class ActivationKind : int32_t { unspecified, relu, sigmoid, tanh, gelu, silu, identity };
 
-Ref<Module> linear(int64_t in_features, int64_t out_features, bool bias, Device device, Dtype dtype);
-Ref<Module> conv2d(int64_t in_channels, int64_t out_channels, DimsView kernel_size, const Conv2dOptions& options);
+Ref<Module> linear(int64_t in_features, int64_t out_features, bool bias, Device device,
+                   Dtype dtype);
+Ref<Module> conv2d(int64_t in_channels, int64_t out_channels, DimsView kernel_size,
+                   const Conv2dOptions& options);
 Ref<Module> batch_norm(int64_t num_features, int64_t spatial, const BatchNormOptions& options);
 Ref<Module> dropout(double p);
 Ref<Module> max_pool2d(DimsView kernel_size, DimsView stride, DimsView padding);

@@ -15,7 +15,8 @@ flam_module::~flam_module() {
 }
 
 Tensor flam_module::forward(flambeau::TensorsView) {
-  flambeau::fail(Code::unsupported, "Module [", type, "] is missing the required \"forward\" function");
+  flambeau::fail(Code::unsupported, "Module [", type,
+                 "] is missing the required \"forward\" function");
 }
 
 void flam_module::check_name(std::string_view name, const char* kind) const {
@@ -23,7 +24,8 @@ void flam_module::check_name(std::string_view name, const char* kind) const {
   flambeau::check(name.find('.') == name.npos, Code::invalid_argument, kind,
                   " name can't contain \".\", got: ", name);
   const bool is_parameter = std::string_view(kind) == "parameter";
-  const bool is_buffer = std::string_view(kind) == "buffer", is_child = std::string_view(kind) == "module";
+  const bool is_buffer = std::string_view(kind) == "buffer",
+             is_child = std::string_view(kind) == "module";
   flambeau::check((is_parameter || !parameters.find(name)) && (is_buffer || !buffers.find(name)) &&
                       (is_child || !children.find(name)),
                   Code::invalid_argument, "attribute '", name, "' already exists");
@@ -62,7 +64,8 @@ void flam_module::remove(std::string_view name) {
 
 const Tensor& flam_module::parameter(std::string_view name) const {
   const Tensor* t = parameters.find(name);
-  flambeau::check(t != nullptr, Code::invalid_argument, "'", type, "' has no parameter '", name, "'");
+  flambeau::check(t != nullptr, Code::invalid_argument, "'", type, "' has no parameter '", name,
+                  "'");
   return *t;
 }
 

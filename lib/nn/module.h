@@ -1,5 +1,5 @@
-// The module tree: parameters, buffers and children by name, a mode, hooks, and a forward function that a
-// layer or a host language supplies. The ABI's flam_module is this class.
+// The module tree: parameters, buffers and children by name, a mode, hooks, and a forward function
+// that a layer or a host language supplies. The ABI's flam_module is this class.
 #pragma once
 #include <string>
 #include <string_view>

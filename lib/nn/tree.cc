@@ -15,7 +15,8 @@ std::string joined(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
-// Calls f(path, tensor) for each distinct parameter, then for each distinct buffer, module by module.
+// Calls f(path, tensor) for each distinct parameter, then for each distinct buffer, module by
+// module.
 template <class F> void each_tensor(const Module& root, F&& f) {
   std::unordered_set<const TensorImpl*> seen;
   root.visit([&](const std::string& path, const Module& m) {
@@ -53,7 +54,9 @@ Ref<State> named_parameters(const Module& root, bool recurse) {
     }
     return out;
   }
-  each_parameter(root, [&](std::string path, const Tensor& t) { out->entries.emplace_back(std::move(path), t); });
+  each_parameter(root, [&](std::string path, const Tensor& t) {
+    out->entries.emplace_back(std::move(path), t);
+  });
   return out;
 }
 
@@ -78,7 +81,8 @@ Ref<State> state_dict(const Module& root) {
       if (t) out->entries.emplace_back(joined(path, name), ops::detach(t));
     }
     for (const auto& [name, b] : m.buffers) {
-      if (b.tensor && b.persistent) out->entries.emplace_back(joined(path, name), ops::detach(b.tensor));
+      if (b.tensor && b.persistent)
+        out->entries.emplace_back(joined(path, name), ops::detach(b.tensor));
     }
   });
   return out;
@@ -92,9 +96,10 @@ void load_state_dict(Module& root, const State& state, bool strict) {
     if (!given) {
       missing += cat_text(missing.empty() ? "" : ", ", '"', name, '"');
     } else if (!std::ranges::equal(given->sizes(), t.sizes())) {
-      mismatched += cat_text("\n\tsize mismatch for ", name, ": copying a param with shape ",
-                             to_string(given->sizes()), " from checkpoint, the shape in current model is ",
-                             to_string(t.sizes()), ".");
+      mismatched +=
+          cat_text("\n\tsize mismatch for ", name, ": copying a param with shape ",
+                   to_string(given->sizes()), " from checkpoint, the shape in current model is ",
+                   to_string(t.sizes()), ".");
     }
   }
   for (const auto& [name, t] : state.entries) {
@@ -168,7 +173,8 @@ Ref<Module> child_at(const Module& root, std::string_view path) {
     if (!child || !*child) {
       std::string names;
       for (const auto& [n, c] : m->children) names += (names.empty() ? "" : ", ") + n;
-      fail(Code::invalid_argument, "no module \"", path, "\": ", m->type, " has the children ", names);
+      fail(Code::invalid_argument, "no module \"", path, "\": ", m->type, " has the children ",
+           names);
     }
     m = child->get();
     rest.remove_prefix(std::min(dot + 1, rest.size()));
@@ -207,7 +213,8 @@ std::string format(const Module& m) {
   if (!extra.empty()) out += "  " + extra + "\n";
   for (const auto& [name, child] : m.children) {
     std::string body = child ? format(*child) : "None";
-    for (size_t at = 0; (at = body.find('\n', at)) != body.npos; at += 3) body.replace(at, 1, "\n  ");
+    for (size_t at = 0; (at = body.find('\n', at)) != body.npos; at += 3)
+      body.replace(at, 1, "\n  ");
     out += "  (" + name + "): " + body + "\n";
   }
   return out + ")";

@@ -1,5 +1,5 @@
-// What every op has in common: which device it runs on, what its operands become, where its result goes and
-// how it enters the graph.
+// What every op has in common: which device it runs on, what its operands become, where its result
+// goes and how it enters the graph.
 #include "ops/call.h"
 
 #include "base/error.h"
@@ -62,7 +62,8 @@ Call::Call(const char* name, Cast cast, std::span<const Operand> operands, Devic
   if (cast != Cast::keep && autocast_enabled(device_)) apply_autocast(cast);
 }
 
-// Throws: names every operand, the odd one out, the module it belongs to and the line that mends it.
+// Throws: names every operand, the odd one out, the module it belongs to and the line that mends
+// it.
 void Call::fail_devices(std::span<const Operand> operands) {
   std::string facts = std::string(name_) + "(";
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -86,7 +87,8 @@ void Call::fail_devices(std::span<const Operand> operands) {
   const Tensor& culprit = *operands[odd].tensor;
   Device others;
   for (const Operand& o : operands) {
-    if (o.tensor->defined() && o.tensor->device() != culprit.device() && !is_host_scalar(*o.tensor)) {
+    if (o.tensor->defined() && o.tensor->device() != culprit.device() &&
+        !is_host_scalar(*o.tensor)) {
       others = o.tensor->device();
     }
   }
@@ -96,7 +98,8 @@ void Call::fail_devices(std::span<const Operand> operands) {
   if (!owner.empty()) cause += "; it is " + owner;
   throw Error(Code::device_mismatch,
               cat_text("Expected all tensors to be on the same device, but found at least two "
-                       "devices, ", to_string(others), " and ", to_string(culprit.device()), "!"),
+                       "devices, ",
+                       to_string(others), " and ", to_string(culprit.device()), "!"),
               facts + "\n" + cause,
               owner.empty() ? cat_text("move it: ", operand_name(name_, odd), ".to(\"",
                                        to_string(others), "\")")
@@ -151,7 +154,8 @@ void Call::apply_autocast(Cast cast) {
   }
 }
 
-// ---- results ---------------------------------------------------------------------------------------------
+// ---- results
+// ---------------------------------------------------------------------------------------------
 
 // The destination becomes the result: from here on it counts as written by this op.
 const Tensor& Call::adopt_target() {
@@ -204,7 +208,8 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   }
 
   Tensor y;
-  for (size_t i = 0; i < n && !y; ++i) {  // the layout of the first full-sized operand, as torch does
+  for (size_t i = 0; i < n && !y;
+       ++i) {  // the layout of the first full-sized operand, as torch does
     const Tensor& x = *inputs[i];
     if (x.is_contiguous() || x.dim() != int64_t(sizes.size()) ||
         !std::equal(sizes.begin(), sizes.end(), x.sizes().begin())) {
@@ -238,7 +243,8 @@ Tensor Call::output(DimsView sizes, Dtype dtype) {
 Tensor Call::changeable() {
   const Tensor& x = *in_[0];
   bool shared = false;
-  for (size_t i = 1; i < in_.size(); ++i) shared |= in_[i]->defined() && in_[i]->storage() == x.storage();
+  for (size_t i = 1; i < in_.size(); ++i)
+    shared |= in_[i]->defined() && in_[i]->storage() == x.storage();
   if (into_ && x.is_same(into_->target) && !shared) return adopt_target();
   Tensor y = output(x.sizes());
   run_cast(y, x);
@@ -248,7 +254,8 @@ Tensor Call::changeable() {
 Saved Call::save(const Tensor& x, bool needed) const {
   if (!grad_ || !needed || !x.defined()) return {};
   // What an in-place op is about to overwrite is kept as a copy, as torch does.
-  if (into_ && !into_->written && into_->form == Into::inplace && x.storage() == into_->target.storage()) {
+  if (into_ && !into_->written && into_->form == Into::inplace &&
+      x.storage() == into_->target.storage()) {
     const Tensor kept = ops::clone(x);
     return Saved(kept, kept.storage()->version());
   }
@@ -266,8 +273,9 @@ Tensor Call::constant(Tensor y) {
 }
 
 Tensor Call::no_gradient(Tensor y) {
-  if (grad_) fail(Code::unsupported, "the derivative of \"", name_, "\" is not implemented; ",
-                  "call it under no_grad() or on a detached operand");
+  if (grad_)
+    fail(Code::unsupported, "the derivative of \"", name_, "\" is not implemented; ",
+         "call it under no_grad() or on a detached operand");
   return y;
 }
 

@@ -1,6 +1,6 @@
-// The one class through which every op goes: device check, autocast, promotion, output, launch and autograd
-// sit here and nowhere else. An op makes a Call, runs a kernel through it and hands the result to track()
-// with its gradient, or to constant() where it has none.
+// The one class through which every op goes: device check, autocast, promotion, output, launch and
+// autograd sit here and nowhere else. An op makes a Call, runs a kernel through it and hands the
+// result to track() with its gradient, or to constant() where it has none.
 #pragma once
 #include <initializer_list>
 
@@ -28,7 +28,8 @@ class Call {
   Call(const char* name, Cast cast, std::initializer_list<Operand> operands,
        Devices devices = Devices::same)
       : Call(name, cast, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
-  Call(const char* name, Cast cast, std::span<const Operand> operands, Devices devices = Devices::same);
+  Call(const char* name, Cast cast, std::span<const Operand> operands,
+       Devices devices = Devices::same);
   ~Call() = default;
   Call(const Call&) = delete;
 
@@ -44,26 +45,30 @@ class Call {
   void convert(size_t i, Dtype dtype);  // differentiable
   void convert_all(Dtype dtype);
 
-  // The result of an elementwise kernel over operands that were broadcast; keyed by the last one's dtype.
+  // The result of an elementwise kernel over operands that were broadcast; keyed by the last one's
+  // dtype.
   Tensor map(const Kernel& k, std::initializer_list<Operand> xs, MapParams params = {});
-  // An output to be written by the op itself; the destination of an in-place or out call where it fits.
+  // An output to be written by the op itself; the destination of an in-place or out call where it
+  // fits.
   Tensor output(DimsView sizes, Dtype dtype);
   Tensor output(DimsView sizes) { return output(sizes, in_[0]->dtype()); }
 
-  // Operand 0 as something to change: the destination itself in place, else a copy that becomes the result.
+  // Operand 0 as something to change: the destination itself in place, else a copy that becomes the
+  // result.
   Tensor changeable();
 
   // For an op that only exists in place: its target, counted as written from here on.
   const Tensor& write_target() { return adopt_target(); }
 
-  // An operand or a result kept for backward; nothing is kept where no gradient is needed. `needed`: by a gradient
-  // that somebody wants. To be called before the kernel runs: an in-place form overwrites its operand.
+  // An operand or a result kept for backward; nothing is kept where no gradient is needed.
+  // `needed`: by a gradient that somebody wants. To be called before the kernel runs: an in-place
+  // form overwrites its operand.
   Saved save(const Tensor& x, bool needed = true) const;
   bool wants(size_t i) const { return in_[i]->defined() && requires_grad(*in_[i]); }
   Saved save_output(const Tensor& y) const { return grad_ ? Saved::output(y) : Saved(); }
 
-  // Records the gradient: `f(dy)` returns one gradient per operand, in order. Gradients are reduced to the
-  // operands' shapes and dtypes afterwards, so a formula need not undo broadcasting.
+  // Records the gradient: `f(dy)` returns one gradient per operand, in order. Gradients are reduced
+  // to the operands' shapes and dtypes afterwards, so a formula need not undo broadcasting.
   template <class F> Tensor track(Tensor y, F&& f) {
     if (grad_) attach({&y, 1}, make_node(std::forward<F>(f)));
     return y;
@@ -73,7 +78,8 @@ class Call {
   }
   // For results that carry no gradient (integers, indices, comparisons).
   Tensor constant(Tensor y);
-  // For float results whose gradient nobody has derived: asking for it fails now, with the op's name.
+  // For float results whose gradient nobody has derived: asking for it fails now, with the op's
+  // name.
   Tensor no_gradient(Tensor y);
 
  private:
@@ -93,7 +99,8 @@ class Call {
   Into* into_ = nullptr;  // the in-place or out call that this op serves
   uint32_t version_before_ = 0;
   SmallVector<const Tensor*, 4> in_;
-  SmallVector<Tensor, 4> owned_;  // converted operands, by position; sized at once so that in_ stays valid
+  SmallVector<Tensor, 4>
+      owned_;  // converted operands, by position; sized at once so that in_ stays valid
 };
 
 }  // namespace flambeau

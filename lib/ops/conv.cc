@@ -1,5 +1,6 @@
-// Convolutions. Three maps are closed under differentiation: y = conv(x, w), the gradient by x and the
-// gradient by w; each one's gradients are the other two, so second derivatives need nothing more.
+// Convolutions. Three maps are closed under differentiation: y = conv(x, w), the gradient by x and
+// the gradient by w; each one's gradients are the other two, so second derivatives need nothing
+// more.
 #include "kernels/conv.h"
 
 #include "base/error.h"
@@ -80,16 +81,17 @@ Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, cons
 }
 
 // One value per spatial dimension from one for all, from none, or from as many.
-Dims per_dimension(const char* op, const char* what, DimsView given, size_t spatial, int64_t fallback,
-                   int64_t least) {
+Dims per_dimension(const char* op, const char* what, DimsView given, size_t spatial,
+                   int64_t fallback, int64_t least) {
   Dims out(spatial, given.empty() ? fallback : given[0]);
   if (given.size() > 1) {
-    check(given.size() == spatial, Code::shape, op, ": ", what, " has ", given.size(), " values for ", spatial,
-          " spatial dimensions");
+    check(given.size() == spatial, Code::shape, op, ": ", what, " has ", given.size(),
+          " values for ", spatial, " spatial dimensions");
     out = Dims(given);
   }
   for (int64_t v : out) {
-    check(v >= least, Code::invalid_argument, op, ": ", what, " must be at least ", least, ", got ", to_string(out));
+    check(v >= least, Code::invalid_argument, op, ": ", what, " must be at least ", least, ", got ",
+          to_string(out));
   }
   return out;
 }
@@ -100,26 +102,28 @@ struct Operands {
 };
 
 Operands with_batch(const char* op, const Tensor& x, const Tensor& w, size_t spatial) {
-  check(w.dim() == int64_t(spatial) + 2, Code::shape, op, ": weight must have ", spatial + 2, " dimensions, got ",
-        describe(w));
+  check(w.dim() == int64_t(spatial) + 2, Code::shape, op, ": weight must have ", spatial + 2,
+        " dimensions, got ", describe(w));
   const bool batched = x.dim() == int64_t(spatial) + 2;
-  check(batched || x.dim() == int64_t(spatial) + 1, Code::shape, "Expected ", spatial + 1, "D (unbatched) or ",
-        spatial + 2, "D (batched) input to ", op, ", but got input of size: ", to_string(x.sizes()));
+  check(batched || x.dim() == int64_t(spatial) + 1, Code::shape, "Expected ", spatial + 1,
+        "D (unbatched) or ", spatial + 2, "D (batched) input to ", op,
+        ", but got input of size: ", to_string(x.sizes()));
   check(is_floating(x.dtype()) && x.dtype() == w.dtype(), Code::dtype, op,
         ": input and weight must have one floating point dtype, got ", name_of(x.dtype()), " and ",
         name_of(w.dtype()), ". Convert one with .to(dtype)");
   return {batched ? x : unsqueeze(x, 0), batched};
 }
 
-ConvParams params(const char* op, size_t spatial, DimsView stride, DimsView padding, DimsView dilation,
-                  int64_t groups) {
+ConvParams params(const char* op, size_t spatial, DimsView stride, DimsView padding,
+                  DimsView dilation, int64_t groups) {
   check(groups > 0, Code::invalid_argument, op, ": groups must be positive, got ", groups);
-  return {per_dimension(op, "stride", stride, spatial, 1, 1), per_dimension(op, "padding", padding, spatial, 0, 0),
+  return {per_dimension(op, "stride", stride, spatial, 1, 1),
+          per_dimension(op, "padding", padding, spatial, 0, 0),
           per_dimension(op, "dilation", dilation, spatial, 1, 1), groups};
 }
 
-Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
-            DimsView padding, DimsView dilation, int64_t groups) {
+Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
+            DimsView stride, DimsView padding, DimsView dilation, int64_t groups) {
   const ConvParams p = params(op, spatial, stride, padding, dilation, groups);
   const Operands o = with_batch(op, x, w, spatial);
   const Tensor y = forward(o.x, w, bias, p);
@@ -128,18 +132,19 @@ Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, co
 
 }  // namespace
 
-Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride, DimsView padding,
-              DimsView dilation, int64_t groups) {
+Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+              DimsView padding, DimsView dilation, int64_t groups) {
   return conv("conv1d", 1, x, w, bias, stride, padding, dilation, groups);
 }
 
-Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride, DimsView padding,
-              DimsView dilation, int64_t groups) {
+Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+              DimsView padding, DimsView dilation, int64_t groups) {
   return conv("conv2d", 2, x, w, bias, stride, padding, dilation, groups);
 }
 
-Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride, DimsView padding,
-                        DimsView output_padding, int64_t groups, DimsView dilation) {
+Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+                        DimsView padding, DimsView output_padding, int64_t groups,
+                        DimsView dilation) {
   const char* op = "conv_transpose2d";
   const ConvParams p = params(op, 2, stride, padding, dilation, groups);
   const Dims extra = per_dimension(op, "output_padding", output_padding, 2, 0, 0);

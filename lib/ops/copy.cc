@@ -1,5 +1,5 @@
-// Copies: within a device with conversion, and between devices, where bytes travel in one dense run and
-// conversion happens on the side it comes from.
+// Copies: within a device with conversion, and between devices, where bytes travel in one dense run
+// and conversion happens on the side it comes from.
 #include "base/error.h"
 #include "ops/call.h"
 #include "ops/ops.h"
@@ -14,13 +14,15 @@ void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
   if (dst.device() == src.device() || (src.device().is_cpu() && src.dim() == 0)) {
     return run_cast(dst, src);
   }
-  const bool ready = src.dtype() == dst.dtype() && src.is_contiguous() && src.numel() == dst.numel();
+  const bool ready =
+      src.dtype() == dst.dtype() && src.is_contiguous() && src.numel() == dst.numel();
   Tensor staged = src;
   if (!ready) {
     staged = flambeau::empty(dst.sizes(), dst.dtype(), src.device());
     run_cast(staged, src);
   }
-  const Tensor landing = dst.is_contiguous() ? dst : flambeau::empty(dst.sizes(), dst.dtype(), dst.device());
+  const Tensor landing =
+      dst.is_contiguous() ? dst : flambeau::empty(dst.sizes(), dst.dtype(), dst.device());
   copy_bytes(landing.data(), dst.device(), staged.data(), src.device(), landing.nbytes(),
              non_blocking && ready && landing.is_same(dst));
   if (!landing.is_same(dst)) run_cast(dst, landing);
@@ -29,7 +31,9 @@ void copy_data(const Tensor& dst, const Tensor& src, bool non_blocking) {
 struct CopyBackward {
   Device source;
   static constexpr auto name = "CopyBackwards";
-  Tensors operator()(const Tensor& dy) const { return {Tensor(), ops::to_device(dy, source, false)}; }
+  Tensors operator()(const Tensor& dy) const {
+    return {Tensor(), ops::to_device(dy, source, false)};
+  }
 };
 
 struct ToBackward {
@@ -61,13 +65,15 @@ namespace ops {
 Tensor copy_(const Tensor& dst, const Tensor& src, bool non_blocking) {
   if (dst.is_same(src)) return dst;
   check(broadcasts_to(src.sizes(), dst.sizes()), Code::shape, "copy_: source of shape ",
-        to_string(src.sizes()), " does not broadcast to the destination's ", to_string(dst.sizes()));
+        to_string(src.sizes()), " does not broadcast to the destination's ",
+        to_string(dst.sizes()));
   check_into(dst, "copy", Into::inplace);
   Into scope(dst, "copy", Into::inplace);
   Call c{"copy", Cast::keep, {dst, src}, Devices::any};
   // Overlapping memory: the source is read whole before the destination changes.
   const bool overlaps = dst.storage() == src.storage();
-  const Tensor source = overlaps ? converted("clone", alias(src), src.dtype(), src.device(), false) : src;
+  const Tensor source =
+      overlaps ? converted("clone", alias(src), src.dtype(), src.device(), false) : src;
   copy_data(c.write_target(), source, non_blocking);
   return c.track(dst, CopyBackward{src.device()});
 }

@@ -33,7 +33,8 @@ Tensor filled(DimsView size, const Tensor& value, Dtype dtype, Device device, bo
 
 // Dense in x's order of dimensions, so that every byte of it is an element.
 Tensor laid_out_like(const Tensor& x, Dtype dtype, Device device) {
-  return flambeau::empty_strided(x.sizes(), dense_strides(x), dtype == Dtype::none ? x.dtype() : dtype,
+  return flambeau::empty_strided(x.sizes(), dense_strides(x),
+                                 dtype == Dtype::none ? x.dtype() : dtype,
                                  device ? device : x.device());
 }
 
@@ -44,7 +45,8 @@ Tensor scalar_i64(int64_t v) { return wrapped_number(v); }
 Tensor scalar_bool(bool v) { return wrapped_number(v); }
 
 Tensor empty(DimsView size, Dtype dtype, Device device, bool requires_grad) {
-  return created(flambeau::empty(size, dtype_or_default(dtype), device_or_default(device)), requires_grad);
+  return created(flambeau::empty(size, dtype_or_default(dtype), device_or_default(device)),
+                 requires_grad);
 }
 
 Tensor zeros(DimsView size, Dtype dtype, Device device, bool requires_grad) {
@@ -65,12 +67,14 @@ Tensor full(DimsView size, const Tensor& value, Dtype dtype, Device device, bool
   return filled(size, value, dtype, device, requires_grad);
 }
 
-Tensor empty_strided(DimsView size, DimsView stride, Dtype dtype, Device device, bool requires_grad) {
+Tensor empty_strided(DimsView size, DimsView stride, Dtype dtype, Device device,
+                     bool requires_grad) {
   check(size.size() == stride.size(), Code::shape, "empty_strided: ", size.size(), " sizes but ",
         stride.size(), " strides");
   for (int64_t s : stride) check(s >= 0, Code::shape, "empty_strided: negative stride ", s);
-  return created(flambeau::empty_strided(size, stride, dtype_or_default(dtype), device_or_default(device)),
-                 requires_grad);
+  return created(
+      flambeau::empty_strided(size, stride, dtype_or_default(dtype), device_or_default(device)),
+      requires_grad);
 }
 
 Tensor empty_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
@@ -87,17 +91,19 @@ Tensor ones_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad
   return full_like(x, wrapped_number(int64_t{1}), dtype, device, requires_grad);
 }
 
-Tensor full_like(const Tensor& x, const Tensor& value, Dtype dtype, Device device, bool requires_grad) {
-  check(value.dim() == 0, Code::shape, "full_like: fill_value must be a number or a 0-d tensor, got ",
-        describe(value));
+Tensor full_like(const Tensor& x, const Tensor& value, Dtype dtype, Device device,
+                 bool requires_grad) {
+  check(value.dim() == 0, Code::shape,
+        "full_like: fill_value must be a number or a 0-d tensor, got ", describe(value));
   Tensor t = laid_out_like(x, dtype, device);
   run_cast(t, value.device() == t.device() ? value : to_device(value, kCpu, false));
   return created(std::move(t), requires_grad);
 }
 
 Tensor fill_(const Tensor& x, const Tensor& value) {
-  check(value.dim() == 0, Code::shape, "fill_ only supports 0-dimension value tensor but got tensor with ",
-        value.dim(), " dimensions.");
+  check(value.dim() == 0, Code::shape,
+        "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
+        " dimensions.");
   return copy_(x, value, false);
 }
 
@@ -120,7 +126,8 @@ Tensor resize_(const Tensor& x, DimsView size) {
   if (bytes > x.storage()->bytes()) {
     Storage& old = *x.storage();
     auto bigger = make_ref<Storage>(old.device(), bytes);
-    if (old.bytes()) copy_bytes(bigger->data(), old.device(), old.data(), old.device(), old.bytes(), false);
+    if (old.bytes())
+      copy_bytes(bigger->data(), old.device(), old.data(), old.device(), old.bytes(), false);
     old.swap_memory(*bigger);
   }
   x.impl()->set_geometry(x.offset(), size, contiguous_strides(size));

@@ -1,4 +1,5 @@
-// What a creation function takes where its caller names no dtype or device; process-wide, as in torch.
+// What a creation function takes where its caller names no dtype or device; process-wide, as in
+// torch.
 #pragma once
 #include "tensor/tensor.h"
 

@@ -1,5 +1,6 @@
-// In-place writes: what may be written to, and how a write enters the graph. A write to a view replaces the
-// history of its base by CopySlices: the base's old gradient outside the view, the op's inside.
+// In-place writes: what may be written to, and how a write enters the graph. A write to a view
+// replaces the history of its base by CopySlices: the base's old gradient outside the view, the
+// op's inside.
 #include "ops/into.h"
 
 #include "base/error.h"
@@ -9,7 +10,8 @@
 
 namespace flambeau {
 
-Into::Into(const Tensor& t, const char* name, Form f) : target(t), op(name), form(f), before(pending_into) {
+Into::Into(const Tensor& t, const char* name, Form f)
+    : target(t), op(name), form(f), before(pending_into) {
   pending_into = this;
 }
 Into::~Into() { pending_into = before; }
@@ -59,8 +61,14 @@ void rebase_history(const Tensor& t, Ref<Node> node) {
     return;
   }
   node->outputs.push_back({Dims(t.sizes()), t.dtype(), t.device()});
-  CopySlices slices{Dims(base.sizes()), Dims(base.strides()), Dims(t.sizes()), Dims(t.strides()),
-                    t.offset() - base.offset(), t.dtype(), t.device(), node};
+  CopySlices slices{Dims(base.sizes()),
+                    Dims(base.strides()),
+                    Dims(t.sizes()),
+                    Dims(t.strides()),
+                    t.offset() - base.offset(),
+                    t.dtype(),
+                    t.device(),
+                    node};
   auto outer = make_ref<NodeOf<CopySlices>>(std::move(slices));
   outer->next.push_back(gradient_edge(base));
   for (size_t i = 1; i < node->next.size(); ++i) outer->next.push_back(node->next[i]);
@@ -86,7 +94,8 @@ namespace ops {
 void check_into(const Tensor& target, const char* op, Into::Form form) {
   for (size_t i = 0; i < target.sizes().size(); ++i) {
     check(target.strides()[i] != 0 || target.sizes()[i] <= 1, Code::invalid_argument, op,
-          ": unsupported operation: more than one element of the written-to tensor refers to a single "
+          ": unsupported operation: more than one element of the written-to tensor refers to a "
+          "single "
           "memory location. Please clone() the tensor before performing the operation.");
   }
   check(!target.impl()->inference || modes.inference, Code::autograd, op,
@@ -94,9 +103,10 @@ void check_into(const Tensor& target, const char* op, Into::Form form) {
   if (!modes.grad) return;
   const bool leaf = requires_grad(target) && is_leaf(target);
   if (form == Into::out) {
-    check(!requires_grad(target), Code::autograd, op,
-          "(): functions with out=... arguments don't support automatic differentiation, but one of "
-          "the arguments requires grad.");
+    check(
+        !requires_grad(target), Code::autograd, op,
+        "(): functions with out=... arguments don't support automatic differentiation, but one of "
+        "the arguments requires grad.");
     return;
   }
   check(!leaf, Code::autograd,

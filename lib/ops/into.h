@@ -1,6 +1,6 @@
-// In-place and out forms, derived from the plain op: a pending destination that the op's Call picks up and
-// writes into directly where shape, dtype and aliasing allow. An op made of others does not pick it up; its
-// result is then copied into the destination, differentiably.
+// In-place and out forms, derived from the plain op: a pending destination that the op's Call picks
+// up and writes into directly where shape, dtype and aliasing allow. An op made of others does not
+// pick it up; its result is then copied into the destination, differentiably.
 #pragma once
 #include "base/thread_local.h"
 #include "tensor/tensor.h"

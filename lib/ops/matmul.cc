@@ -1,5 +1,5 @@
-// Matrix products. One recorded op, a product of (batches of) matrices with an optional addend, carries all
-// of them; vectors and shared right operands are brought to that form by views.
+// Matrix products. One recorded op, a product of (batches of) matrices with an optional addend,
+// carries all of them; vectors and shared right operands are brought to that form by views.
 #include "base/error.h"
 #include "kernels/gemm.h"
 #include "ops/call.h"
@@ -33,7 +33,9 @@ struct AddmmBackward {
   static constexpr auto name = "AddmmBackward0";
   Tensors operator()(const Tensor& dy) const {
     const Tensor scaled = alpha == 1 ? dy : mul(dy, wrapped_number(alpha));
-    return {!wanted(0) ? Tensor() : beta == 1 ? dy : mul(dy, wrapped_number(beta)),
+    return {!wanted(0)  ? Tensor()
+            : beta == 1 ? dy
+                        : mul(dy, wrapped_number(beta)),
             wanted(1) ? matmul(scaled, transpose(b, -2, -1)) : Tensor(),
             wanted(2) ? matmul(transpose(a, -2, -1), scaled) : Tensor()};
   }
@@ -59,17 +61,18 @@ struct LinearBackward {
 
 void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
   check(a.dtype() == b.dtype(), Code::dtype, op, ": expected ", operand_name(op, 0), " and ",
-        operand_name(op, 1), " to have the same dtype, but got: ", name_of(a.dtype()), " != ",
-        name_of(b.dtype()), ". Convert one with .to(dtype)");
+        operand_name(op, 1), " to have the same dtype, but got: ", name_of(a.dtype()),
+        " != ", name_of(b.dtype()), ". Convert one with .to(dtype)");
 }
 
 [[noreturn]] void fail_inner(const char* op, const Tensor& a, const Tensor& b) {
-  throw Error(Code::shape,
-              cat_text("mat1 and mat2 shapes cannot be multiplied (", a.size(-2), "x", a.size(-1), " and ",
-                       b.size(-2), "x", b.size(-1), ")"),
-              cat_text(op, "(", operand_name(op, 0), ": ", describe(a), ", ", operand_name(op, 1), ": ",
-                       describe(b), "): the inner sizes ", a.size(-1), " and ", b.size(-2), " differ"),
-              a.size(-1) == b.size(-1) ? "transpose the second operand" : "");
+  throw Error(
+      Code::shape,
+      cat_text("mat1 and mat2 shapes cannot be multiplied (", a.size(-2), "x", a.size(-1), " and ",
+               b.size(-2), "x", b.size(-1), ")"),
+      cat_text(op, "(", operand_name(op, 0), ": ", describe(a), ", ", operand_name(op, 1), ": ",
+               describe(b), "): the inner sizes ", a.size(-1), " and ", b.size(-2), " differ"),
+      a.size(-1) == b.size(-1) ? "transpose the second operand" : "");
 }
 
 // Both at least 2-d; batch dimensions broadcast.
@@ -86,34 +89,39 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
   return c.track(std::move(y), MatmulBackward{c.save(c[0]), c.save(c[1])});
 }
 
-Tensor add_product(const char* op, const Tensor& x, const Tensor& a, const Tensor& b, double beta, double alpha) {
+Tensor add_product(const char* op, const Tensor& x, const Tensor& a, const Tensor& b, double beta,
+                   double alpha) {
   Call c{op, Cast::lower, {x, a, b}};
   check_same_dtype(op, c[1], c[2]);
   check_same_dtype(op, c[0], c[1]);
   if (c[1].size(-1) != c[2].size(-2)) fail_inner(op, c[1], c[2]);
   Dims sizes(c[1].sizes());
   sizes.back() = c[2].size(-1);
-  check(broadcasts_to(c[0].sizes(), sizes), Code::shape, op, ": input of shape ", to_string(c[0].sizes()),
-        " does not broadcast to the product's ", to_string(sizes));
+  check(broadcasts_to(c[0].sizes(), sizes), Code::shape, op, ": input of shape ",
+        to_string(c[0].sizes()), " does not broadcast to the product's ", to_string(sizes));
   Tensor y = c.output(sizes, c[1].dtype());
   run_gemm(op, y, c[1], c[2], {.c = &c[0], .alpha = alpha, .beta = beta});
   return c.track(std::move(y), AddmmBackward{c.save(c[1]), c.save(c[2]), alpha, beta});
 }
 
 void check_dim(const char* op, const char* name, const Tensor& x, int64_t dim) {
-  check(x.dim() == dim, Code::shape, op, ": ", name, " must be a ", dim, "D tensor, got ", describe(x));
+  check(x.dim() == dim, Code::shape, op, ": ", name, " must be a ", dim, "D tensor, got ",
+        describe(x));
 }
 
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  check(a.dim() > 0 && b.dim() > 0, Code::shape, "matmul: both arguments need to be at least 1D, but they are ",
-        a.dim(), "D and ", b.dim(), "D");
+  check(a.dim() > 0 && b.dim() > 0, Code::shape,
+        "matmul: both arguments need to be at least 1D, but they are ", a.dim(), "D and ", b.dim(),
+        "D");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
-  // Products within another shape go by another name: only the last op may write into matmul's destination.
+  // Products within another shape go by another name: only the last op may write into matmul's
+  // destination.
   if (a.dim() == 1) return squeeze(product("mm", unsqueeze(a, 0), b), Dims{-2});
   if (b.dim() == 1) return squeeze(product("mm", a, unsqueeze(b, 1)), Dims{-1});
-  if (a.dim() > 2 && b.dim() == 2) {  // one product instead of a batch: its gradient needs no sum over batches
+  if (a.dim() > 2 &&
+      b.dim() == 2) {  // one product instead of a batch: its gradient needs no sum over batches
     Dims sizes(a.sizes());
     sizes.back() = b.size(1);
     if (a.size(-1) != b.size(0)) fail_inner("matmul", a, b);
@@ -145,8 +153,9 @@ Tensor mv(const Tensor& a, const Tensor& x) {
 Tensor dot(const Tensor& a, const Tensor& b) {
   check_dim("dot", "input", a, 1);
   check_dim("dot", "tensor", b, 1);
-  check(a.numel() == b.numel(), Code::shape, "inconsistent tensor size, expected tensor ", to_string(a.sizes()),
-        " and src ", to_string(b.sizes()), " to have the same number of elements");
+  check(a.numel() == b.numel(), Code::shape, "inconsistent tensor size, expected tensor ",
+        to_string(a.sizes()), " and src ", to_string(b.sizes()),
+        " to have the same number of elements");
   return reshape(product("mm", unsqueeze(a, 0), unsqueeze(b, 1)), Dims{});
 }
 
@@ -173,17 +182,20 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     const Tensor y = matmul(x, weight);
     return bias ? add(y, bias) : y;
   }
-  check(weight.dim() == 2, Code::shape, "linear: weight must be 1-d or 2-d, got ", describe(weight));
-  check(x.dim() > 0, Code::shape, "linear: input must have at least 1 dimension, got ", describe(x));
+  check(weight.dim() == 2, Code::shape, "linear: weight must be 1-d or 2-d, got ",
+        describe(weight));
+  check(x.dim() > 0, Code::shape, "linear: input must have at least 1 dimension, got ",
+        describe(x));
   Call c{"linear", Cast::lower, {x, weight, bias}};
   check_same_dtype("linear", c[0], c[1]);
   if (c[0].size(-1) != c[1].size(1)) {
     const std::string owner = tensor_owner ? tensor_owner(weight) : "";
     throw Error(Code::shape,
-                cat_text("mat1 and mat2 shapes cannot be multiplied (", x.numel() / std::max<int64_t>(x.size(-1), 1),
-                         "x", x.size(-1), " and ", weight.size(1), "x", weight.size(0), ")"),
-                cat_text("linear(input: ", describe(x), ", weight: ", describe(weight), "): input has ",
-                         x.size(-1), " features, weight expects ", weight.size(1),
+                cat_text("mat1 and mat2 shapes cannot be multiplied (",
+                         x.numel() / std::max<int64_t>(x.size(-1), 1), "x", x.size(-1), " and ",
+                         weight.size(1), "x", weight.size(0), ")"),
+                cat_text("linear(input: ", describe(x), ", weight: ", describe(weight),
+                         "): input has ", x.size(-1), " features, weight expects ", weight.size(1),
                          owner.empty() ? "" : "\nweight is " + owner),
                 weight.size(0) == x.size(-1) ? "weight is [out_features, in_features]: transpose it"
                 : x.numel() / std::max<int64_t>(x.size(0), 1) == weight.size(1)

@@ -1,5 +1,6 @@
-// Normalisations. Batch norm is a scale and a shift per channel, found from the batch in f32 (f64 for f64) or
-// from running statistics; its gradient is two sums per channel and one elementwise pass.
+// Normalisations. Batch norm is a scale and a shift per channel, found from the batch in f32 (f64
+// for f64) or from running statistics; its gradient is two sums per channel and one elementwise
+// pass.
 #include "kernels/norm.h"
 
 #include <cmath>
@@ -60,7 +61,8 @@ struct BatchNormBackward {
       return g;
     }
     const double share = 1.0 / double(dy.numel() / std::max<int64_t>(dy.size(1), 1));
-    const Tensor from_mean = mul(dy_sum, num(share)), from_var = mul(mul(xhat, dy_xhat), num(share));
+    const Tensor from_mean = mul(dy_sum, num(share)),
+                 from_var = mul(mul(xhat, dy_xhat), num(share));
     g[0] = mul(sub(sub(dy, from_mean), from_var), scale);
     return g;
   }
@@ -68,8 +70,8 @@ struct BatchNormBackward {
 };
 
 void check_channel(const char* what, const Tensor& t, const Tensor& x) {
-  check(!t || (t.dim() == 1 && t.numel() == x.size(1)), Code::shape, "batch_norm: ", what, " should contain ",
-        x.size(1), " elements, got ", describe(t), " for input ", describe(x));
+  check(!t || (t.dim() == 1 && t.numel() == x.size(1)), Code::shape, "batch_norm: ", what,
+        " should contain ", x.size(1), " elements, got ", describe(t), " for input ", describe(x));
 }
 
 void update_running(const Tensor& running, const Tensor& batch, double momentum) {
@@ -81,16 +83,19 @@ void update_running(const Tensor& running, const Tensor& batch, double momentum)
 
 }  // namespace
 
-Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
-                  const Tensor& bias, bool training, double momentum, double eps) {
-  check(x.dim() >= 2, Code::shape, "batch_norm: expected 2D or higher input (got ", x.dim(), "D input)");
+Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
+                  const Tensor& weight, const Tensor& bias, bool training, double momentum,
+                  double eps) {
+  check(x.dim() >= 2, Code::shape, "batch_norm: expected 2D or higher input (got ", x.dim(),
+        "D input)");
   check_channel("running_mean", running_mean, x);
   check_channel("running_var", running_var, x);
   check_channel("weight", weight, x);
   check_channel("bias", bias, x);
   const int64_t per_channel = x.numel() / std::max<int64_t>(x.size(1), 1);
   check(!training || per_channel > 1, Code::shape,
-        "Expected more than 1 value per channel when training, got input size ", to_string(x.sizes()));
+        "Expected more than 1 value per channel when training, got input size ",
+        to_string(x.sizes()));
   check(training || (running_mean && running_var), Code::invalid_argument,
         "batch_norm: running_mean and running_var must be given outside training");
   Call c{"batch_norm", Cast::keep, {x, weight, bias}};
@@ -120,10 +125,12 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   shift = neg(mul(mu, scale));
   if (bias) shift = add(shift, as_channel(bias, x.dim()));
   Tensor y = c.map(kScaleShift, {x, to_dtype(scale, x.dtype()), to_dtype(shift, x.dtype())});
-  return c.track(std::move(y), BatchNormBackward{c.save(x), c.save(weight), mu, rstd, training, eps});
+  return c.track(std::move(y),
+                 BatchNormBackward{c.save(x), c.save(weight), mu, rstd, training, eps});
 }
 
-// ---- layer norm ------------------------------------------------------------------------------------------
+// ---- layer norm
+// ------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -162,7 +169,8 @@ struct LayerNormBackward {
     const int64_t last = 1, first = 0;
     const DimsView row_dim(&last, 1), batch_dim(&first, 1);
     const Tensor centred = sub(input, flambeau::ops::mean(input, row_dim, true));
-    const Tensor r = rsqrt(add(flambeau::ops::mean(mul(centred, centred), row_dim, true), num(eps)));
+    const Tensor r =
+        rsqrt(add(flambeau::ops::mean(mul(centred, centred), row_dim, true), num(eps)));
     const Tensor xhat = mul(centred, r), scaled = w ? mul(g_out, w) : g_out;
     const Tensor from_mean = flambeau::ops::mean(scaled, row_dim, true);
     const Tensor from_var = mul(xhat, flambeau::ops::mean(mul(scaled, xhat), row_dim, true));
@@ -184,16 +192,20 @@ struct LayerNormBackward {
 
 }  // namespace
 
-Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weight,
+                  const Tensor& bias, double eps) {
   const size_t k = normalized_shape.size();
   check(k > 0 && k <= x.sizes().size() &&
-            std::equal(normalized_shape.begin(), normalized_shape.end(), x.sizes().end() - std::ptrdiff_t(k)),
+            std::equal(normalized_shape.begin(), normalized_shape.end(),
+                       x.sizes().end() - std::ptrdiff_t(k)),
         Code::shape, "Given normalized_shape=", to_string(normalized_shape),
-        ", expected input with shape [*, ...] that ends with it, but got input of size", to_string(x.sizes()));
+        ", expected input with shape [*, ...] that ends with it, but got input of size",
+        to_string(x.sizes()));
   for (const Tensor* t : {&weight, &bias}) {
-    check(!*t || std::equal(normalized_shape.begin(), normalized_shape.end(), t->sizes().begin(), t->sizes().end()),
-          Code::shape, "layer_norm: weight and bias must have the shape ", to_string(normalized_shape), ", got ",
-          describe(*t));
+    check(!*t || std::equal(normalized_shape.begin(), normalized_shape.end(), t->sizes().begin(),
+                            t->sizes().end()),
+          Code::shape, "layer_norm: weight and bias must have the shape ",
+          to_string(normalized_shape), ", got ", describe(*t));
   }
   Call c{"layer_norm", Cast::f32, {x, weight, bias}};
   const int64_t n = numel_of(normalized_shape), rows = n ? x.numel() / n : 0;
@@ -201,14 +213,16 @@ Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weig
   GradMode no_grad(false);
   const Tensor x2 = contiguous(reshape(c[0], flat));
   const Dtype dtype = statistics_dtype(c[0].dtype());
-  const Tensor mean = flambeau::empty(Dims{rows}, dtype, x.device()), rstd = flambeau::empty(Dims{rows}, dtype, x.device());
+  const Tensor mean = flambeau::empty(Dims{rows}, dtype, x.device()),
+               rstd = flambeau::empty(Dims{rows}, dtype, x.device());
   Tensor y = c.output(c[0].sizes(), c[0].dtype());
   const Tensor y2 = alias(y, flat, contiguous_strides(flat), y.offset());
-  const Tensor w1 = c[1] ? contiguous(reshape(c[1], Dims{n})) : Tensor(), b1 = c[2] ? contiguous(reshape(c[2], Dims{n})) : Tensor();
+  const Tensor w1 = c[1] ? contiguous(reshape(c[1], Dims{n})) : Tensor(),
+               b1 = c[2] ? contiguous(reshape(c[2], Dims{n})) : Tensor();
   run_row("layer_norm", kLayerNorm, c[0].dtype(), 1,
           {out_row(y2), out_each(mean), out_each(rstd), row(x2), shared(w1), shared(b1)}, {eps});
-  return c.track(std::move(y), LayerNormBackward{c.save(c[0]), c.save(c[1]), mean, rstd, rows, n, eps,
-                                                 Dims(normalized_shape)});
+  return c.track(std::move(y), LayerNormBackward{c.save(c[0]), c.save(c[1]), mean, rstd, rows, n,
+                                                 eps, Dims(normalized_shape)});
 }
 
 }  // namespace flambeau::ops

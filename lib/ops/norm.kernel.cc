@@ -1,4 +1,5 @@
-// The elementwise pass of batch normalisation: operands beside x are one value per channel, repeated.
+// The elementwise pass of batch normalisation: operands beside x are one value per channel,
+// repeated.
 #include "kernels/norm.h"
 #include "kernels/map_loop.h"
 

@@ -1,5 +1,6 @@
-// Pooling. A maximum's gradient goes where the maximum was; read back there it is its own inverse, so second
-// derivatives need only a gather. An average's gradient is linear in dy, and its gradient is the average again.
+// Pooling. A maximum's gradient goes where the maximum was; read back there it is its own inverse,
+// so second derivatives need only a gather. An average's gradient is linear in dy, and its gradient
+// is the average again.
 #include "kernels/pool.h"
 
 #include "base/error.h"
@@ -11,11 +12,11 @@ namespace {
 
 Dims pair_of(const char* op, const char* what, DimsView v, DimsView fallback, int64_t least) {
   if (v.empty()) v = fallback;
-  check(v.size() == 1 || v.size() == 2, Code::invalid_argument, op, ": ", what, " must be one or two numbers, got ",
-        to_string(v));
+  check(v.size() == 1 || v.size() == 2, Code::invalid_argument, op, ": ", what,
+        " must be one or two numbers, got ", to_string(v));
   const Dims out{v[0], v.back()};
-  check(out[0] >= least && out[1] >= least, Code::invalid_argument, op, ": ", what, " should not be less than ", least,
-        ", got ", to_string(out));
+  check(out[0] >= least && out[1] >= least, Code::invalid_argument, op, ": ", what,
+        " should not be less than ", least, ", got ", to_string(out));
   return out;
 }
 
@@ -28,20 +29,23 @@ PoolParams pool_params(const char* op, DimsView kernel, DimsView stride, DimsVie
   p.dilation = Dims{1, 1};
   for (size_t d = 0; d < 2; ++d) {
     check(2 * p.padding[d] <= p.kernel[d], Code::invalid_argument, op,
-          ": pad should be at most half of effective kernel size, but got pad=", p.padding[d], ", kernel_size=",
-          p.kernel[d]);
+          ": pad should be at most half of effective kernel size, but got pad=", p.padding[d],
+          ", kernel_size=", p.kernel[d]);
   }
   return p;
 }
 
 // Runs f on a batched operand and takes the batch away again.
 template <class F> Tensor batched(const char* op, const Tensor& x, F&& f) {
-  check(x.dim() == 3 || x.dim() == 4, Code::shape, op, ": Expected 3D or 4D (batch mode) tensor, got ", describe(x));
-  check(is_floating(x.dtype()), Code::dtype, "\"", op, "\" not implemented for '", name_of(x.dtype()), "'");
+  check(x.dim() == 3 || x.dim() == 4, Code::shape, op,
+        ": Expected 3D or 4D (batch mode) tensor, got ", describe(x));
+  check(is_floating(x.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
+        name_of(x.dtype()), "'");
   return x.dim() == 4 ? f(x) : squeeze(f(unsqueeze(x, 0)), Dims{0});
 }
 
-// ---- maxima ----------------------------------------------------------------------------------------------
+// ---- maxima
+// ----------------------------------------------------------------------------------------------
 
 Tensor take_maxima(const Tensor& x, const Tensor& indices);
 
@@ -74,7 +78,8 @@ Tensor take_maxima(const Tensor& x, const Tensor& indices) {
   return reshape(gather(reshape(x, planes), 2, reshape(indices, planes)), indices.sizes());
 }
 
-// ---- averages --------------------------------------------------------------------------------------------
+// ---- averages
+// --------------------------------------------------------------------------------------------
 
 Tensor average(const Tensor& x, const PoolParams& p);
 
@@ -132,15 +137,16 @@ Tensor adaptive_backward(const Tensor& dy, DimsView sizes) {
 
 Tensor adaptive(const Tensor& x, DimsView output) {
   Call c{"adaptive_avg_pool2d", Cast::keep, {x}};
-  Tensor y = flambeau::empty(Dims{x.size(0), x.size(1), output[0], output[1]}, x.dtype(), x.device());
+  Tensor y =
+      flambeau::empty(Dims{x.size(0), x.size(1), output[0], output[1]}, x.dtype(), x.device());
   run_adaptive_avg_pool("adaptive_avg_pool2d", y, c[0]);
   return c.track(std::move(y), AdaptiveBackward{Dims(x.sizes())});
 }
 
 }  // namespace
 
-Tensor max_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding, DimsView dilation,
-                  bool ceil_mode) {
+Tensor max_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
+                  DimsView dilation, bool ceil_mode) {
   const int64_t one = 1;
   PoolParams p = pool_params("max_pool2d", kernel_size, stride, padding);
   p.dilation = pair_of("max_pool2d", "dilation", dilation, {&one, 1}, 1);
@@ -155,19 +161,21 @@ Tensor max_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsVi
   });
 }
 
-Tensor avg_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding, bool ceil_mode,
-                  bool count_include_pad, std::optional<int64_t> divisor_override) {
+Tensor avg_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsView padding,
+                  bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
   PoolParams p = pool_params("avg_pool2d", kernel_size, stride, padding);
   p.ceil_mode = ceil_mode;
   p.count_include_pad = count_include_pad;
   p.divisor = divisor_override.value_or(0);
-  check(!divisor_override || *divisor_override != 0, Code::invalid_argument, "avg_pool2d: divisor must be not zero");
+  check(!divisor_override || *divisor_override != 0, Code::invalid_argument,
+        "avg_pool2d: divisor must be not zero");
   return batched("avg_pool2d", x, [&](const Tensor& images) { return average(images, p); });
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, DimsView output_size) {
   const Dims output = pair_of("adaptive_avg_pool2d", "output_size", output_size, {}, 0);
-  return batched("adaptive_avg_pool2d", x, [&](const Tensor& images) { return adaptive(images, output); });
+  return batched("adaptive_avg_pool2d", x,
+                 [&](const Tensor& images) { return adaptive(images, output); });
 }
 
 }  // namespace flambeau::ops

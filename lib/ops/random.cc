@@ -35,8 +35,9 @@ Tensor finished(Tensor t, bool requires_grad) {
   return t;
 }
 
-Tensor fresh(const char* op, const Kernel& k, DimsView size, Generator* g, Dtype dtype, Device device,
-             bool requires_grad, std::initializer_list<double> params, const RandomExtra& extra = {}) {
+Tensor fresh(const char* op, const Kernel& k, DimsView size, Generator* g, Dtype dtype,
+             Device device, bool requires_grad, std::initializer_list<double> params,
+             const RandomExtra& extra = {}) {
   Tensor t = flambeau::empty(size, dtype_or_default(dtype), device_or_default(device));
   run_random(op, k, t, next_state(op, g, t.device()), params, extra);
   return finished(std::move(t), requires_grad);
@@ -91,10 +92,10 @@ Tensor randn(DimsView size, Generator* g, Dtype dtype, Device device, bool requi
 
 Tensor randint(int64_t low, int64_t high, DimsView size, Generator* g, Dtype dtype, Device device,
                bool requires_grad) {
-  check(low < high, Code::invalid_argument, "random_ expects 'from' to be less than 'to', but got from=", low,
-        " >= to=", high);
-  return fresh("randint", kRandint, size, g, dtype == Dtype::none ? Dtype::i64 : dtype, device, requires_grad, {},
-               {.low = low, .high = high});
+  check(low < high, Code::invalid_argument,
+        "random_ expects 'from' to be less than 'to', but got from=", low, " >= to=", high);
+  return fresh("randint", kRandint, size, g, dtype == Dtype::none ? Dtype::i64 : dtype, device,
+               requires_grad, {}, {.low = low, .high = high});
 }
 
 Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requires_grad) {
@@ -105,19 +106,19 @@ Tensor randperm(int64_t n, Generator* g, Dtype dtype, Device device, bool requir
 }
 
 Tensor rand_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
-  return rand(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype, device ? device : x.device(),
-              requires_grad);
+  return rand(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype,
+              device ? device : x.device(), requires_grad);
 }
 
 Tensor randn_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad) {
-  return randn(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype, device ? device : x.device(),
-               requires_grad);
+  return randn(x.sizes(), nullptr, dtype == Dtype::none ? x.dtype() : dtype,
+               device ? device : x.device(), requires_grad);
 }
 
 Tensor uniform_(const Tensor& x, double from, double to, Generator* g) {
   check_floating("uniform_", x.dtype());
-  check(from <= to, Code::invalid_argument, "uniform_ expects to return a [from, to) range, but found from=", from,
-        " > to=", to);
+  check(from <= to, Code::invalid_argument,
+        "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   return fill_random("uniform", kUniform, x, g, {from, to});
 }
 
@@ -129,18 +130,20 @@ Tensor normal_(const Tensor& x, double mean, double std, Generator* g) {
 
 Tensor exponential_(const Tensor& x, double lambd, Generator* g) {
   check_floating("exponential_", x.dtype());
-  check(lambd > 0, Code::invalid_argument, "exponential_ expects lambda > 0.0, but found lambda=", lambd);
+  check(lambd > 0, Code::invalid_argument,
+        "exponential_ expects lambda > 0.0, but found lambda=", lambd);
   return fill_random("exponential", kExponential, x, g, {lambd});
 }
 
 Tensor random_(const Tensor& x, int64_t from, int64_t to, Generator* g) {
-  check(from < to, Code::invalid_argument, "random_ expects 'from' to be less than 'to', but got from=", from,
-        " >= to=", to);
+  check(from < to, Code::invalid_argument,
+        "random_ expects 'from' to be less than 'to', but got from=", from, " >= to=", to);
   return fill_random("random", kRandint, x, g, {}, {.low = from, .high = to});
 }
 
 Tensor bernoulli_(const Tensor& x, double p, Generator* g) {
-  check(p >= 0 && p <= 1, Code::invalid_argument, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  check(p >= 0 && p <= 1, Code::invalid_argument,
+        "bernoulli_ expects p to be in [0, 1], but got p=", p);
   return fill_random("bernoulli", kBernoulli, x, g, {p});
 }
 
@@ -170,14 +173,15 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
   check(replacement || num_samples <= n, Code::invalid_argument,
         "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
   GradMode no_grad(false);
-  // The index with the least exponential clock of rate w is drawn with probability w / sum(w); without
-  // replacement the next draw is the next clock, so the drawn one stops counting.
+  // The index with the least exponential clock of rate w is drawn with probability w / sum(w);
+  // without replacement the next draw is the next clock, so the drawn one stops counting.
   Dims sizes(weights.sizes());
   Tensor rows = unsqueeze(detach(weights), -2);
   const Dims per_draw = weights.dim() == 2 ? Dims{sizes[0], replacement ? num_samples : 1, n}
                                            : Dims{replacement ? num_samples : 1, n};
   const Tensor clock = flambeau::empty(per_draw, weights.dtype(), weights.device());
-  run_random("multinomial", kExponential, clock, next_state("multinomial", g, weights.device()), {1});
+  run_random("multinomial", kExponential, clock, next_state("multinomial", g, weights.device()),
+             {1});
   Tensor score = div(expand(rows, per_draw), clock);
   if (replacement) return argmax(score, int64_t{-1}, false);
   score = squeeze(score, Dims{-2});
@@ -188,13 +192,15 @@ Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement,
   for (int64_t i = 0; i < num_samples; ++i) {
     const Tensor best = argmax(score, int64_t{-1}, true);
     copy_(narrow(drawn, -1, i, 1), best);
-    if (i + 1 < num_samples) run_scatter("multinomial", kIndexSet, score, score.dim() - 1, best, out_of_play);
+    if (i + 1 < num_samples)
+      run_scatter("multinomial", kIndexSet, score, score.dim() - 1, best, out_of_play);
   }
   return drawn;
 }
 
 Tensor dropout(const Tensor& x, double p, bool training) {
-  check(p >= 0 && p <= 1, Code::invalid_argument, "dropout probability has to be between 0 and 1, but got ", p);
+  check(p >= 0 && p <= 1, Code::invalid_argument,
+        "dropout probability has to be between 0 and 1, but got ", p);
   if (!training || p == 0) return x;
   check_floating("dropout", x.dtype());
   return drop(x, next_state("dropout", nullptr, x.device()), p);

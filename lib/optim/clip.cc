@@ -12,7 +12,8 @@ namespace {
 
 // The norm of all gradients: the norm of their norms.
 Tensor total_norm(TensorsView grads, double p) {
-  const Tensor norms = flambeau::empty(Dims{int64_t(grads.size())}, grads[0].dtype(), grads[0].device());
+  const Tensor norms =
+      flambeau::empty(Dims{int64_t(grads.size())}, grads[0].dtype(), grads[0].device());
   for (size_t i = 0; i < grads.size(); ++i) {
     ops::copy_(ops::select(norms, 0, int64_t(i)), ops::norm(grads[i], p));
   }
@@ -21,7 +22,8 @@ Tensor total_norm(TensorsView grads, double p) {
 
 }  // namespace
 
-Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type, bool error_if_nonfinite) {
+Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
+                      bool error_if_nonfinite) {
   GradMode no_grad(false);
   Tensors grads;
   for (const Tensor& p : params) {
@@ -33,8 +35,8 @@ Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type, boo
     double value;
     const Tensor host = ops::to_dtype(ops::to_device(total, kCpu, false), Dtype::f64);
     value = *host.data_as<double>();
-    check(std::isfinite(value), Code::non_finite, "The total norm of order ", norm_type, " for gradients from `parameters` is ",
-          value, ", so it cannot be clipped");
+    check(std::isfinite(value), Code::non_finite, "The total norm of order ", norm_type,
+          " for gradients from `parameters` is ", value, ", so it cannot be clipped");
   }
   const Tensor room = ops::div(wrapped_number(max_norm), ops::add(total, wrapped_number(1e-6)));
   const Tensor scale = ops::clamp(room, {}, wrapped_number(1.0));

@@ -20,8 +20,8 @@ void flam_optimizer::add_group(TensorsView params, double lr, double weight_deca
   Group group{{}, lr, weight_decay};
   for (const Tensor& t : params) {
     check(is_leaf(t), Code::autograd, "can't optimize a non-leaf Tensor: ", describe(t));
-    check(known.insert(t.impl()).second, Code::invalid_argument, "some parameters appear in more than one group: ",
-          describe(t));
+    check(known.insert(t.impl()).second, Code::invalid_argument,
+          "some parameters appear in more than one group: ", describe(t));
     Parameter p;
     p.param = t;
     group.list.push_back(std::move(p));
@@ -93,16 +93,16 @@ void flam_optimizer::load_state_dict(const State& state) {
         const Tensor* t = state.find(cat_text(number, ".", s.name));
         if (!t) continue;
         const DimsView wanted = s.counter ? DimsView() : p.param.sizes();
-        check(std::ranges::equal(t->sizes(), wanted), Code::shape, "state \"", number, ".", s.name, "\" has shape ",
-              to_string(t->sizes()), ", expected ", to_string(wanted));
+        check(std::ranges::equal(t->sizes(), wanted), Code::shape, "state \"", number, ".", s.name,
+              "\" has shape ", to_string(t->sizes()), ", expected ", to_string(wanted));
         const Dtype dtype = s.counter ? Dtype::f32 : p.param.dtype();
         moves.emplace_back(&(p.*s.place), ops::to(*t, p.param.device(), dtype, false, true));
       }
       ++number;
     }
   }
-  check(moves.size() == state.entries.size(), Code::invalid_argument, "the state has ", state.entries.size(),
-        " entries, of which this optimizer knows ", moves.size(),
+  check(moves.size() == state.entries.size(), Code::invalid_argument, "the state has ",
+        state.entries.size(), " entries, of which this optimizer knows ", moves.size(),
         "; was it saved by another optimizer or for other parameters?");
   for (auto& [place, t] : moves) *place = std::move(t);
 }
@@ -112,7 +112,8 @@ namespace flambeau::optim {
 namespace {
 
 void check_beta(const char* which, double beta) {
-  check(beta >= 0 && beta < 1, Code::invalid_argument, "Invalid beta parameter at index ", which, ": ", beta);
+  check(beta >= 0 && beta < 1, Code::invalid_argument, "Invalid beta parameter at index ", which,
+        ": ", beta);
 }
 
 class Sgd final : public flam_optimizer {

@@ -1,4 +1,5 @@
-// Optimizers that own their state: groups of parameters, and a rule that steps one group in one launch.
+// Optimizers that own their state: groups of parameters, and a rule that steps one group in one
+// launch.
 #pragma once
 #include <vector>
 
@@ -31,7 +32,7 @@ struct flam_optimizer : flambeau::RefCounted {
   // State names of this rule and where a parameter keeps them.
   struct Slot {
     const char* name;
-    flambeau::Tensor flambeau::Parameter::*place;
+    flambeau::Tensor flambeau::Parameter::* place;
     bool counter;  // 0-d f32 rather than the parameter's shape
   };
   virtual std::vector<Slot> slots() const = 0;
@@ -60,7 +61,9 @@ namespace flambeau::optim {
 Ref<flam_optimizer> sgd(TensorsView params, const SgdOptions& options);
 Ref<flam_optimizer> adam(TensorsView params, const AdamOptions& options, bool amsgrad);
 Ref<flam_scheduler> step_lr(Ref<flam_optimizer> optimizer, int64_t step_size, double gamma);
-Ref<flam_scheduler> cosine_annealing_lr(Ref<flam_optimizer> optimizer, int64_t t_max, double eta_min);
-Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type, bool error_if_nonfinite);
+Ref<flam_scheduler> cosine_annealing_lr(Ref<flam_optimizer> optimizer, int64_t t_max,
+                                        double eta_min);
+Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
+                      bool error_if_nonfinite);
 
 }  // namespace flambeau::optim

@@ -27,7 +27,9 @@ class StepLr final : public flam_scheduler {
  public:
   StepLr(Ref<flam_optimizer> o, int64_t size, double gamma)
       : flam_scheduler(std::move(o)), size_(size), gamma_(gamma) {}
-  double rate(double, double now, int64_t steps) const override { return steps % size_ ? now : now * gamma_; }
+  double rate(double, double now, int64_t steps) const override {
+    return steps % size_ ? now : now * gamma_;
+  }
 
  private:
   int64_t size_;
@@ -39,7 +41,8 @@ class CosineLr final : public flam_scheduler {
   CosineLr(Ref<flam_optimizer> o, int64_t t_max, double least)
       : flam_scheduler(std::move(o)), t_max_(t_max), least_(least) {}
   double rate(double base, double, int64_t steps) const override {
-    return least_ + (base - least_) * (1 + std::cos(std::numbers::pi * double(steps) / double(t_max_))) / 2;
+    return least_ +
+           (base - least_) * (1 + std::cos(std::numbers::pi * double(steps) / double(t_max_))) / 2;
   }
 
  private:

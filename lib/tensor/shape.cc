@@ -1,4 +1,5 @@
-// Shape arithmetic: dimension wrapping, broadcasting, type promotion, and how error texts show a tensor.
+// Shape arithmetic: dimension wrapping, broadcasting, type promotion, and how error texts show a
+// tensor.
 #include "base/error.h"
 #include "tensor/tensor.h"
 

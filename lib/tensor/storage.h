@@ -1,5 +1,5 @@
-// The bytes behind tensors. Views share one storage, and with it the version counter that tells a backward
-// pass whether a saved value was overwritten since, and by which op.
+// The bytes behind tensors. Views share one storage, and with it the version counter that tells a
+// backward pass whether a saved value was overwritten since, and by which op.
 #pragma once
 #include <atomic>
 #include <cstddef>

@@ -60,7 +60,8 @@ int64_t numel_of(DimsView sizes) {
 Tensor empty(DimsView sizes, Dtype dtype, Device device) {
   const int64_t n = numel_of(sizes);
   auto storage = make_ref<Storage>(resolve(device), size_t(n) * size_of(dtype));
-  return Tensor(make_ref<TensorImpl>(std::move(storage), 0, sizes, contiguous_strides(sizes), dtype));
+  return Tensor(
+      make_ref<TensorImpl>(std::move(storage), 0, sizes, contiguous_strides(sizes), dtype));
 }
 
 Tensor empty_strided(DimsView sizes, DimsView strides, Dtype dtype, Device device) {

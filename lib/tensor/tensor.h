@@ -1,6 +1,7 @@
-// The tensor: a shape, strides and dtype over a shared storage, plus a slot for autograd's data. `Tensor` is
-// one intrusive pointer; an ABI handle `flam_tensor *` is the TensorImpl's address with one count.
-// Geometry never changes after construction except through set_geometry (resize_, module moves).
+// The tensor: a shape, strides and dtype over a shared storage, plus a slot for autograd's data.
+// `Tensor` is one intrusive pointer; an ABI handle `flam_tensor *` is the TensorImpl's address with
+// one count. Geometry never changes after construction except through set_geometry (resize_, module
+// moves).
 #pragma once
 #include <memory>
 #include <span>
@@ -70,14 +71,16 @@ class TensorImpl final : public RefCounted, public Pooled {
   bool contiguous, wrapped_number = false, inference = false;
 
   void set_geometry(int64_t new_offset, DimsView new_sizes, DimsView new_strides);
-  // Takes over another tensor's data, dtype and geometry: how `.data = x` and module moves keep identity.
+  // Takes over another tensor's data, dtype and geometry: how `.data = x` and module moves keep
+  // identity.
   void take_data(const Tensor& t);
 
  private:
   ~TensorImpl() override = default;
 };
 
-// ---- construction ----------------------------------------------------------------------------------------
+// ---- construction
+// ----------------------------------------------------------------------------------------
 
 Dims contiguous_strides(DimsView sizes);
 int64_t numel_of(DimsView sizes);  // throws where a size is negative or the product overflows
@@ -89,11 +92,13 @@ Tensor empty_like(const Tensor& t);  // dense: keeps a non-overlapping dense lay
 Tensor wrapped_number(double v);
 Tensor wrapped_number(int64_t v);
 Tensor wrapped_number(bool v);
-// A tensor over the same storage. Autograd does not see it: ops/view.cc makes the differentiable ones.
+// A tensor over the same storage. Autograd does not see it: ops/view.cc makes the differentiable
+// ones.
 Tensor alias(const Tensor& t, DimsView sizes, DimsView strides, int64_t offset);
 inline Tensor alias(const Tensor& t) { return alias(t, t.sizes(), t.strides(), t.offset()); }
 
-// ---- shapes ----------------------------------------------------------------------------------------------
+// ---- shapes
+// ----------------------------------------------------------------------------------------------
 
 int64_t wrap_dim(int64_t d, int64_t ndim);      // throws index error
 Dims broadcast_shapes(DimsView a, DimsView b);  // throws shape error
@@ -106,7 +111,8 @@ std::string describe(const Tensor& t);  // "f32[2, 3] on cuda:0", as error texts
 // torch's result type of operands: dimensioned tensors before 0-d ones before wrapped numbers.
 Dtype result_type(std::span<const Tensor* const> operands);
 
-// ---- inline ----------------------------------------------------------------------------------------------
+// ---- inline
+// ----------------------------------------------------------------------------------------------
 
 inline DimsView Tensor::sizes() const { return impl_->sizes; }
 inline DimsView Tensor::strides() const { return impl_->strides; }

@@ -1,9 +1,11 @@
 """The table of ops: one row per function of the ABI, from which every check is derived.
 
-    op("gelu", ref=lambda x, approximate="none": ..., samples=[x(3, 4)], options=[dict(approximate="tanh")])
+    op("gelu", ref=lambda x, approximate="none": ..., samples=[x(3, 4)],
+    options=[dict(approximate="tanh")])
 
-`ref` takes and returns float64 NumPy arrays (integers for integral operands). A row without a reference for a
-dtype is not run with it; what is left out is listed in the row, never skipped silently.
+`ref` takes and returns float64 NumPy arrays (integers for integral operands). A row without a
+reference for a dtype is not run with it; what is left out is listed in the row, never skipped
+silently.
 """
 
 import dataclasses
@@ -42,7 +44,8 @@ class Operand:
             return rng.integers(
                 int(np.ceil(low)), max(int(np.floor(self.high)), int(np.ceil(low))) + 1, self.shape
             )
-        # A grid, so that no value lies on a kink at an integer or a half, nor two close to each other.
+        # A grid, so that no value lies on a kink at an integer or a half, nor two close to each
+        # other.
         steps = rng.choice(4096, self.shape, replace=np.prod(self.shape) > 4096)
         return self.low + (self.high - self.low) * (steps + 0.37) / 4096.0
 

@@ -63,8 +63,9 @@ TEST(Math, SigmoidsAndErrorFunctions) {
   sweep(
       "sigmoid", 1, [](float x) { return m::sigmoid(x); },
       [](double x) { return 1 / (1 + std::exp(-x)); });
-  sweep("normal_cdf", 1, [](float x) { return m::normal_cdf(x); },
-        [](double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); });
+  sweep(
+      "normal_cdf", 1, [](float x) { return m::normal_cdf(x); },
+      [](double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); });
   sweep("rsqrt", 1, [](float x) { return m::rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); });
 }
 

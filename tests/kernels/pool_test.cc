@@ -173,7 +173,8 @@ TEST(Pool, TiesGoToTheFirst) {
 TEST(Pool, DilationMayStepOverASmallImage) {
   const Tensor x = tensor_of(std::vector<float>{1, 2}, Dims{1, 1, 2});
   const PoolParams params{{2}, {1}, {1}, {3}, false, true, 0};
-  const Tensor y = empty(Dims{1, 1, 1}, Dtype::f32, kCpu), indices = empty(Dims{1, 1, 1}, Dtype::i64, kCpu);
+  const Tensor y = empty(Dims{1, 1, 1}, Dtype::f32, kCpu),
+               indices = empty(Dims{1, 1, 1}, Dtype::i64, kCpu);
   run_max_pool("max_pool1d", y, indices, x, params);
   EXPECT_EQ(y.data_as<float>()[0], -INFINITY);
 }

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from tests.harness.table import op, positive, unit, x
+from tests.harness.table import op, positive, x
 
 FOLDS = [dict(reduction="sum"), dict(reduction="none")]
 

@@ -6,7 +6,6 @@ from scipy import special
 from tests.harness.table import (
     ALL,
     FLOATS,
-    INTS,
     NUMBERS,
     always,
     default_float,

@@ -11,7 +11,6 @@ from tests.harness.table import (
     always,
     default_float,
     op,
-    positive,
     x,
 )
 

@@ -2,14 +2,15 @@
 
 import dataclasses
 
-import numpy as np
-import pytest
-
 import exempt
 import flambeau
+import numpy as np
+import pytest
+from test_ops import NAMES
+
 from tests.harness import binding, checks
 from tests.harness.table import ROWS
-from test_ops import NAMES
+
 
 def test_tables_were_loaded():
     assert len(NAMES) > 100

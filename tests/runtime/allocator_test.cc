@@ -92,7 +92,9 @@ TEST_F(Allocator, OutOfMemoryTakesAPendingBlockBeforeFailing) {
 }
 
 TEST_F(Allocator, OutOfMemoryGivesTheCacheBackFirst) {
-  { Buffer x(kSim0, 40 * kMiB); }
+  {
+    Buffer x(kSim0, 40 * kMiB);
+  }
   EXPECT_EQ(reserved(kSim0), int64_t(40 * kMiB));
   const int64_t retries = memory_stats(kSim0).num_alloc_retries;
   Buffer y(kSim0, 50 * kMiB);

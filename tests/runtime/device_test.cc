@@ -78,8 +78,7 @@ TEST_F(Devices, HostFunctionsRunInOrder) {
   sim::set_schedule(sim::Schedule::lazy);
   Buffer pinned(4096), x(kSim0, 4096);
   const Stream s = current_stream(kSim0);
-  host_function(
-      s, [](void* p) { static_cast<float*>(p)[0] = 41; }, pinned.data());
+  host_function(s, [](void* p) { static_cast<float*>(p)[0] = 41; }, pinned.data());
   copy_bytes(x.data(), kSim0, pinned.data(), kCpu, 4096, true);
   add_one(s, x.data(), 1);
   EXPECT_EQ(download(x.data(), 1, kSim0)[0], 42);

@@ -6,6 +6,7 @@ first use, so that the import stays under 100 ms."""
 import importlib as _importlib
 
 from . import _types
+from ._default_device import get_default_device, set_default_device
 from ._errors import (
     DeviceError,
     DeviceMismatchError,
@@ -20,6 +21,21 @@ from ._errors import (
     ShapeError,
     UnsupportedError,
 )
+from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
+from ._functions import (
+    get_default_dtype,
+    is_complex,
+    is_floating_point,
+    is_storage,
+    is_tensor,
+    numel,
+    set_default_dtype,
+    set_default_tensor_type,
+    typename,
+)
+from ._gen import ops as _ops
+from ._legacy import CPU as _CPU_TYPES
+from ._printing import set_printoptions
 from ._tensor import Tensor
 from ._types import (
     Size,
@@ -34,22 +50,6 @@ from ._types import (
     preserve_format,
     strided,
 )
-from ._gen import ops as _ops
-from ._default_device import get_default_device, set_default_device
-from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
-from ._functions import (
-    get_default_dtype,
-    is_complex,
-    is_floating_point,
-    is_storage,
-    is_tensor,
-    numel,
-    set_default_dtype,
-    set_default_tensor_type,
-    typename,
-)
-from ._legacy import CPU as _CPU_TYPES
-from ._printing import set_printoptions
 from .autograd import (
     enable_grad,
     inference_mode,

@@ -66,7 +66,8 @@ def to_numpy(tensor, force=False):
     return numpy.ndarray(shape, dtype._numpy, ffi.buffer(owner, reach), 0, strides)
 
 
-# ---- pickles: what torch.save writes goes through serialization.py; this is plain pickle and copy ------------
+# ---- pickles: what torch.save writes goes through serialization.py; this is plain pickle and copy
+# ------------
 
 
 def reduced(tensor, protocol):

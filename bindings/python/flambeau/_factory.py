@@ -6,8 +6,7 @@ from array import array
 from ._call import _NULL, _blocking, _fast, _number, ffi, wrap
 from ._gen import api, ops
 from ._tensor import Tensor
-from ._types import BY_NUMPY, NAMES
-from ._types import device_code
+from ._types import BY_NUMPY, NAMES, device_code
 
 _BOOL, _INT64, _FLOAT32, _FLOAT64 = (
     NAMES["bool"],
@@ -28,7 +27,8 @@ def from_bytes(data, shape, dtype, device=None, requires_grad=False):
     )
 
 
-# ---- torch.tensor ------------------------------------------------------------------------------------------
+# ---- torch.tensor
+# ------------------------------------------------------------------------------------------
 
 
 def _is_sequence(value):
@@ -161,7 +161,8 @@ def _from_sequence(data, dtype, device):
     return from_bytes(_packed(flat, dtype), shape, dtype, device)
 
 
-# ---- NumPy -------------------------------------------------------------------------------------------------
+# ---- NumPy
+# -------------------------------------------------------------------------------------------------
 
 
 def _has_array(data):
@@ -281,7 +282,8 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     return made.requires_grad_() if requires_grad else made
 
 
-# ---- creation whose Python form differs from C's --------------------------------------------------------------
+# ---- creation whose Python form differs from C's
+# --------------------------------------------------------------
 
 
 def arange(

@@ -74,7 +74,8 @@ def _load(name, path):
 
 library_path = _find_library()
 _library = _cffi_backend.FFI().dlopen(library_path, _cffi_backend.FFI.RTLD_LAZY)
-# Lazy binding: against an older library the version check below must speak, not an unresolved symbol.
+# Lazy binding: against an older library the version check below must speak, not an unresolved
+# symbol.
 _flags = sys.getdlopenflags()
 sys.setdlopenflags(os.RTLD_LAZY)
 try:

@@ -1,7 +1,7 @@
 """Weights in safetensors files, under the names of the `safetensors.torch` package.
 
-The library reads and writes the format itself, so C, Rust and Python programs share these files. Writing goes
-beside the destination and renames, so that a failure leaves what was there.
+The library reads and writes the format itself, so C, Rust and Python programs share these files.
+Writing goes beside the destination and renames, so that a failure leaves what was there.
 """
 
 import os
@@ -15,7 +15,9 @@ def save_file(tensors, filename):
     """Writes a dict of names and tensors; the name must end with `.safetensors`."""
     filename = os.fspath(filename)
     if not filename.endswith(".safetensors"):
-        raise ValueError(f"save_file: {filename!r} does not end with .safetensors; torch.save writes other formats")
+        raise ValueError(
+            f"save_file: {filename!r} does not end with .safetensors; torch.save writes other formats"
+        )
     state = api.state_new()
     for name, tensor in tensors.items():
         api.state_set(state, name, tensor)
@@ -25,4 +27,6 @@ def save_file(tensors, filename):
 def load_file(filename, device="cpu"):
     """A dict of the names and tensors in a file, on a device."""
     state = api.load(os.fspath(filename), device)
-    return {api.state_name(state, i): api.state_tensor(state, i) for i in range(api.state_size(state))}
+    return {
+        api.state_name(state, i): api.state_tensor(state, i) for i in range(api.state_size(state))
+    }

@@ -22,7 +22,7 @@ enum : int {
   kTransB = 4,
   kEpilogue = 7,
   kBiasPointer = 8
-};                                                 // cublasLtMatmulDescAttributes_t
+};  // cublasLtMatmulDescAttributes_t
 enum : int { kBatchCount = 5, kBatchOffset = 6 };  // cublasLtMatrixLayoutAttribute_t
 enum : int { kMaxWorkspace = 1 };                  // cublasLtMatmulPreferenceAttributes_t
 enum : int { kPlain = 1, kRelu = 2, kBias = 4 };   // cublasLtEpilogue_t; relu and bias add up

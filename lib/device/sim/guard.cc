@@ -52,7 +52,7 @@ void handle(int signal, siginfo_t* info, void* context) {
 
 void install() {
   g_arena = &Arena::instance();
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);

@@ -1,8 +1,10 @@
 """Convolutions beside PyTorch on one thread: python conv_bench.py PATH/TO/conv_bench
 
-Every row names the sizes, flambeau's time and rate, and how many times faster it is than PyTorch, whose
-results are allocated in the call. The gradients are timed through torch.ops.aten.convolution_backward.
+Every row names the sizes, flambeau's time and rate, and how many times faster it is than PyTorch,
+whose results are allocated in the call. The gradients are timed through
+torch.ops.aten.convolution_backward.
 """
+
 import os
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from gemm_bench import best_time
 
 def torch_time(kind, n, c, h, o, kernel, stride, groups):
     import torch
+
     torch.set_num_threads(1)
     x, w, bias = torch.ones(n, c, h, h), torch.ones(o, c // groups, kernel, kernel), torch.ones(o)
     s, p, d = [stride] * 2, [kernel // 2] * 2, [1, 1]
@@ -27,13 +30,20 @@ def torch_time(kind, n, c, h, o, kernel, stride, groups):
 
 def main():
     lines = subprocess.run([sys.argv[1], "1"], check=True, capture_output=True, text=True).stdout
-    print(f"{'':8}" + "".join(f"{name:>7}" for name in ("n", "c", "h", "o", "kernel", "stride", "groups"))
-          + f"{'us':>12}{'GF/s':>8}{'vs torch':>10}")
+    print(
+        f"{'':8}"
+        + "".join(f"{name:>7}" for name in ("n", "c", "h", "o", "kernel", "stride", "groups"))
+        + f"{'us':>12}{'GF/s':>8}{'vs torch':>10}"
+    )
     for line in lines.splitlines():
         _, kind, *sizes, us, rate = line.split()
         t = torch_time(kind, *map(int, sizes)) * 1e6
-        print(f"{kind:8}" + "".join(f"{s:>7}" for s in sizes)
-              + f"{float(us):12.1f}{float(rate):8.1f}{t / float(us):10.2f}", flush=True)
+        print(
+            f"{kind:8}"
+            + "".join(f"{s:>7}" for s in sizes)
+            + f"{float(us):12.1f}{float(rate):8.1f}{t / float(us):10.2f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

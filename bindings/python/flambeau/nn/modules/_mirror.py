@@ -46,6 +46,6 @@ def _put(handle, module, group, name):
         else:
             api.module_set_child(handle, name, mirror(value))
     except Error:
-        # Python allows what the library's tree does not, such as a child that refers back to its parent: it
-        # stays out of the mirror, and errors name it without a path.
+        # Python allows what the library's tree does not, such as a child that refers back to its
+        # parent: it stays out of the mirror, and errors name it without a path.
         return

@@ -130,7 +130,8 @@ class WalkMixin:
                 else:
                     grad.detach().zero_()
 
-    # ---- moves: parameters and buffers keep their identity, so optimizers made before still hold them
+    # ---- moves: parameters and buffers keep their identity, so optimizers made before still hold
+    # them
 
     def apply(self, fn):
         """Calls `fn(module)` on every module below this one, then on this one."""

@@ -77,7 +77,8 @@ class _BatchNorm(Module):
         )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
-        # Files from before the counter existed (version 1) lack it; torch keeps the present value then.
+        # Files from before the counter existed (version 1) lack it; torch keeps the present value
+        # then.
         key = prefix + "num_batches_tracked"
         if (
             (local_metadata.get("version") or 1) < 2

@@ -14,8 +14,8 @@ from ._collate import default_collate, default_convert, pin
 from .dataset import IterableDataset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, _fresh_generator
 
-
-# ---- the data set as the library sees it -------------------------------------------------------------------
+# ---- the data set as the library sees it
+# -------------------------------------------------------------------
 
 
 class WorkerInfo:
@@ -89,7 +89,8 @@ def _native_dataset(loader, seed):
     return api.dataset_new(table)
 
 
-# ---- iterators ---------------------------------------------------------------------------------------------
+# ---- iterators
+# ---------------------------------------------------------------------------------------------
 
 
 class _NativeIterator:
