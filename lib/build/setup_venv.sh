@@ -9,7 +9,7 @@ stamp=.venv/.installed-$(sha256sum "$lock" | cut -c1-16)
 
 # The system's own Python is built with profile feedback and runs a third faster than a plain build.
 for python in ${PYTHON:-/usr/bin/python3 python3}; do
-  if "$python" -c 'import sys, venv, ensurepip; assert sys.version_info >= (3, 11)' 2>/dev/null; then
+  if "$python" -c 'import sys, venv, ensurepip; assert sys.version_info > (3, 11)' 2>&-; then
     found=$python
     break
   fi

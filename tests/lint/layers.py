@@ -48,7 +48,7 @@ def check(root: Path, files: list[Path]) -> list[str]:
             quote, name = match.groups()
             if quote == "<" and CUDA.match(name) and not may_use_cuda(path):
                 faults.append(
-                    f"{path}:{line}: <{name}> is for lib/device/cuda and for files that nvcc compiles"
+                    f"{path}:{line}: <{name}> is for lib/device/cuda and nvcc's files"
                 )
             used = name.split("/")[0]
             if quote == "<" or used not in FEATURES | set(ROW) or used == layer:
