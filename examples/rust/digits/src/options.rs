@@ -1,0 +1,76 @@
+//! What the command line may say.
+
+use std::{env, fmt::Display, str::FromStr};
+
+pub const USAGE: &str = "\
+usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]
+              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]
+              [--logits FILE]";
+
+pub struct Options {
+    pub conv: bool,
+    pub device: String,
+    pub epochs: i64,
+    pub batch_size: i64,
+    pub lr: f64,
+    pub seed: u64,
+    pub threads: Option<i32>,
+    pub workers: i64,
+    pub data: String,
+    pub weights: Option<String>,
+    pub save: Option<String>,
+    pub logits: Option<String>,
+}
+
+fn number<T>(name: &str, text: String) -> Result<T, String>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    text.parse()
+        .map_err(|problem| format!("{} {}: {}", name, text, problem))
+}
+
+impl Options {
+    pub fn from_arguments() -> Result<Options, String> {
+        let mut o = Options {
+            conv: false,
+            device: "auto".to_owned(),
+            epochs: 30,
+            batch_size: 32,
+            lr: 3e-3,
+            seed: 0,
+            threads: None,
+            workers: 2,
+            data: "examples/data/digits.safetensors".to_owned(),
+            weights: None,
+            save: None,
+            logits: None,
+        };
+        let mut words = env::args().skip(1);
+        while let Some(name) = words.next() {
+            if name == "--conv" {
+                o.conv = true;
+                continue;
+            }
+            let value = words
+                .next()
+                .ok_or(format!("{} is unknown or needs a value", name))?;
+            match name.as_str() {
+                "--device" => o.device = value,
+                "--epochs" => o.epochs = number(&name, value)?,
+                "--batch-size" => o.batch_size = number(&name, value)?,
+                "--lr" => o.lr = number(&name, value)?,
+                "--seed" => o.seed = number(&name, value)?,
+                "--threads" => o.threads = Some(number(&name, value)?),
+                "--workers" => o.workers = number(&name, value)?,
+                "--data" => o.data = value,
+                "--weights" => o.weights = Some(value),
+                "--save" => o.save = Some(value),
+                "--logits" => o.logits = Some(value),
+                _ => return Err(format!("{} is unknown", name)),
+            }
+        }
+        Ok(o)
+    }
+}

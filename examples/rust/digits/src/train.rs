@@ -1,0 +1,145 @@
+//! The data, training and scoring.
+
+use flambeau::{
+    nn::Layer, no_grad, AdamwOptions, CrossEntropyOptions, Dataset, Device, DeviceType, Dtype,
+    Loader, LoaderOptions, Optimizer, Result, Scheduler, State, Tensor, ToOptions, ZerosOptions,
+};
+
+use crate::{options::Options, progress::Progress};
+
+/// Of labels while training: worth a percent of accuracy on so few images.
+const SMOOTHING: f64 = 0.1;
+
+/// Images, f32 [n, 1, 8, 8] from 0 to 1, and what they show, i64 [n].
+pub struct Digits {
+    images: Tensor,
+    labels: Tensor,
+}
+
+impl Digits {
+    pub fn read(data: &State, part: &str) -> Result<Digits> {
+        let images = data
+            .get(&format!("{}.images", part))?
+            .to_dtype(Dtype::F32)?
+            .div(16)?;
+        let labels = data
+            .get(&format!("{}.labels", part))?
+            .to_dtype(Dtype::I64)?;
+        Ok(Digits { images, labels })
+    }
+
+    pub fn len(&self) -> i64 {
+        self.labels.numel()
+    }
+
+    pub fn to_device(&self, device: Device) -> Result<Digits> {
+        let to = |t: &Tensor| {
+            let device = Some(device);
+            t.to_with(ToOptions {
+                device,
+                non_blocking: true,
+                ..Default::default()
+            })
+        };
+        Ok(Digits {
+            images: to(&self.images)?,
+            labels: to(&self.labels)?,
+        })
+    }
+}
+
+pub struct Score {
+    pub logits: Tensor,
+    pub loss: f64,
+    pub accuracy: f64,
+}
+
+fn loss_of(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
+    let options = CrossEntropyOptions {
+        label_smoothing: SMOOTHING,
+        ..Default::default()
+    };
+    logits.cross_entropy_with(labels, options)
+}
+
+pub fn evaluate(model: &mut Layer, held_out: &Digits) -> Result<Score> {
+    model.train_with(false)?;
+    no_grad(|| {
+        let logits = model.forward(&held_out.images)?;
+        let right = logits
+            .argmax_with(Some(1), false)?
+            .eq(&held_out.labels)?
+            .sum()?;
+        let accuracy = 100.0 * right.item_f64()? / held_out.len() as f64;
+        Ok(Score {
+            loss: loss_of(&logits, &held_out.labels)?.item_f64()?,
+            logits,
+            accuracy,
+        })
+    })
+}
+
+fn shuffled(learn: &Digits, device: Device, options: &Options) -> Result<Loader> {
+    let dataset = Dataset::from_tensors(&[&learn.images, &learn.labels])?;
+    let how = LoaderOptions {
+        batch_size: options.batch_size,
+        shuffle: true,
+        num_workers: options.workers,
+        pin_memory: device.type_of() != DeviceType::CPU,
+        seed: options.seed,
+        ..Default::default()
+    };
+    Loader::new_with(&dataset, Some(&how))
+}
+
+pub fn train(
+    model: &mut Layer,
+    learn: &Digits,
+    held_out: &Digits,
+    device: Device,
+    options: &Options,
+) -> Result<()> {
+    let mut loader = shuffled(learn, device, options)?;
+    let how = AdamwOptions {
+        lr: options.lr,
+        ..Default::default()
+    };
+    let mut optimizer = Optimizer::adamw_with(&model.parameters()?, how)?;
+    let mut scheduler = Scheduler::cosine_annealing_lr(&optimizer, options.epochs)?;
+    let mut progress = Progress::new(options.epochs * learn.len());
+    for epoch in 1..=options.epochs {
+        model.train()?;
+        let place = ZerosOptions {
+            device: Some(device),
+            ..Default::default()
+        };
+        let mut total = flambeau::zeros_with(&[], place)?;
+        for batch in &mut loader {
+            let mut batch = batch?.into_iter();
+            let (images, labels) = (batch.next().expect("images"), batch.next().expect("labels"));
+            let batch = Digits { images, labels }.to_device(device)?;
+            let loss = loss_of(&model.forward(&batch.images)?, &batch.labels)?;
+            optimizer.zero_grad()?;
+            loss.backward()?;
+            optimizer.step()?;
+            // Stays on the device: a step never waits for it.
+            total.add_(loss.detach()?.mul(batch.len())?)?;
+            progress.advance(batch.len(), &loss, device)?;
+        }
+        scheduler.step()?;
+        let score = evaluate(model, held_out)?;
+        if epoch == 1 || epoch % (options.epochs / 10).max(1) == 0 {
+            let mean = total.item_f64()? / learn.len() as f64;
+            progress.say(&format!(
+                "epoch {:3}/{}   loss {:.4}   held out {:.4}   accuracy {:5.1} %",
+                epoch, options.epochs, mean, score.loss, score.accuracy
+            ));
+        }
+    }
+    let (done, rate, took) = (progress.done, progress.rate(), progress.elapsed());
+    progress.say(&format!(
+        "\ntrained  {} images, {:.0} per second, in {:.1} s",
+        done, rate, took
+    ));
+    Ok(())
+}
