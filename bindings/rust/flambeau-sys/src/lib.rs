@@ -12,9 +12,11 @@ mod ffi;
 #[rustfmt::skip]
 #[path = "gen/constants.rs"]
 mod constants;
+mod refused;
 
 pub use constants::*;
 pub use ffi::*;
+pub use refused::Refused;
 
 /// What this crate was generated from: the least library that it accepts.
 pub const VERSION: (u32, u32, u32) = (FLAM_VERSION_MAJOR, FLAM_VERSION_MINOR, FLAM_VERSION_PATCH);

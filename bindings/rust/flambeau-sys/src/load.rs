@@ -24,14 +24,14 @@ extern "C" {
 
 const NOW: c_int = 2;
 
-struct Slot(UnsafeCell<Option<Result<Table, String>>>);
+struct Slot(UnsafeCell<Option<Result<Table, Refused>>>);
 // SAFETY: written inside `call_once` only, read after it.
 unsafe impl Sync for Slot {}
 
 static OPENED: Once = Once::new();
 static SLOT: Slot = Slot(UnsafeCell::new(None));
 
-fn opened() -> &'static Result<Table, String> {
+fn opened() -> &'static Result<Table, Refused> {
     OPENED.call_once(|| {
         let result = open();
         // SAFETY: no other thread passes `call_once` before this returns.
@@ -43,15 +43,15 @@ fn opened() -> &'static Result<Table, String> {
 
 /// Opens the library unless it is open. The text names every place that was tried, and why it would
 /// not do.
-pub fn load() -> Result<(), &'static str> {
-    opened().as_ref().map(drop).map_err(String::as_str)
+pub fn load() -> Result<(), &'static Refused> {
+    opened().as_ref().map(drop)
 }
 
 #[inline]
 fn table() -> &'static Table {
     match opened() {
         Ok(table) => table,
-        Err(why) => panic!("{}", why),
+        Err(why) => panic!("{}", why.message),
     }
 }
 
@@ -72,60 +72,56 @@ fn candidates() -> Vec<PathBuf> {
     places
 }
 
-fn open() -> Result<Table, String> {
-    let mut tried = String::new();
+fn open() -> Result<Table, Refused> {
+    let (mut tried, mut status) = (String::new(), FLAM_ERROR_LIBRARY_MISSING);
     for place in candidates() {
-        // A file that is there and will not do ends the search: another one would hide the mistake.
         match open_one(&place) {
             Ok(table) => return Ok(table),
-            Err(why) => tried += &format!("\n  {}: {}", place.display(), why),
+            Err(why) => {
+                let text =
+                    why.message.trim_start_matches(&format!("{}: ", place.display())).to_owned();
+                tried += &format!("\n  {}: {}", place.display(), text);
+                status = why.status;
+            }
         }
+        // A file that is there and will not do ends the search: another one would hide the mistake.
         if place.is_absolute() && place.exists() {
             break;
         }
     }
-    Err(format!(
+    let message = format!(
         "cannot open the flambeau library; tried{}\n  set FLAMBEAU_LIBRARY to the path of {}",
         tried,
         soname()
-    ))
+    );
+    Err(Refused { status, message })
 }
 
-fn open_one(place: &Path) -> Result<Table, String> {
+fn open_one(place: &Path) -> Result<Table, Refused> {
+    let missing = |message| Refused { status: FLAM_ERROR_LIBRARY_MISSING, message };
     let path = CString::new(place.as_os_str().as_bytes())
-        .map_err(|_| "the path has a zero byte".to_owned())?;
+        .map_err(|_| missing("the path has a zero byte".to_owned()))?;
     // SAFETY: a C string; the library is never closed.
     let library = unsafe { dlopen(path.as_ptr(), NOW) };
     if library.is_null() {
         // SAFETY: dlopen has just failed, so there is a text.
-        return Err(unsafe { CStr::from_ptr(dlerror()) }.to_string_lossy().into_owned());
+        return Err(missing(unsafe { CStr::from_ptr(dlerror()) }.to_string_lossy().into_owned()));
     }
     // SAFETY: the signatures are those of the headers.
     unsafe {
-        let symbol =
-            |name: &'static str| symbol(library, name).ok_or("this file is not libflambeau");
-        let version: unsafe extern "C" fn() -> u32 = std::mem::transmute(symbol("flam_version\0")?);
+        let get = |name| {
+            symbol(library, name).ok_or_else(|| missing("this file is not libflambeau".to_owned()))
+        };
+        let version: unsafe extern "C" fn() -> u32 = std::mem::transmute(get("flam_version\0")?);
         let require: unsafe extern "C" fn(i32, i32) -> flam_status =
-            std::mem::transmute(symbol("flam_version_require\0")?);
+            std::mem::transmute(get("flam_version_require\0")?);
         if require(VERSION.0 as i32, VERSION.1 as i32) != FLAM_OK {
-            let clear: unsafe extern "C" fn() = std::mem::transmute(symbol("flam_error_clear\0")?);
+            let clear: unsafe extern "C" fn() = std::mem::transmute(get("flam_error_clear\0")?);
             clear();
-            return Err(wrong_version(version()));
+            return Err(Refused::version(version()));
         }
-        Table::fill(|name| symbol_or_missing(library, name))
+        Table::fill(|name| symbol(library, name).ok_or_else(|| Refused::older(name)))
     }
-}
-
-fn wrong_version(found: u32) -> String {
-    format!(
-        "version {}.{}.{}; this program needs {}.{} or a later {}.x",
-        found >> 16,
-        found >> 8 & 255,
-        found & 255,
-        VERSION.0,
-        VERSION.1,
-        VERSION.0
-    )
 }
 
 unsafe fn symbol(library: *mut c_void, name: &'static str) -> Option<*mut c_void> {
@@ -138,15 +134,6 @@ unsafe fn symbol(library: *mut c_void, name: &'static str) -> Option<*mut c_void
     }
 }
 
-unsafe fn symbol_or_missing(
-    library: *mut c_void,
-    name: &'static str,
-) -> Result<*mut c_void, String> {
-    symbol(library, name).ok_or_else(|| {
-        format!("it is older than this program: it has no function {}", name.trim_end_matches('\0'))
-    })
-}
-
 /// Declares the table, how it is filled, and one function per entry.
 macro_rules! functions {
     ($(fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
@@ -155,9 +142,9 @@ macro_rules! functions {
         }
 
         impl Table {
-            unsafe fn fill<F>(get: F) -> Result<Table, String>
+            unsafe fn fill<F>(get: F) -> Result<Table, Refused>
             where
-                F: Fn(&'static str) -> Result<*mut c_void, String>,
+                F: Fn(&'static str) -> Result<*mut c_void, Refused>,
             {
                 Ok(Table {
                     $($name: std::mem::transmute(get(concat!(stringify!($name), "\0"))?),)*
