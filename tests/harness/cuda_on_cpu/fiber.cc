@@ -9,6 +9,7 @@
 #include <new>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -25,6 +26,13 @@ constexpr size_t kStack = 64 << 10;
 constexpr size_t kGuard = 4096;
 
 static thread_local Fiber* running = nullptr;
+
+// Frames that were abandoned would go on looking like red zones to the address sanitizer.
+static void forget_frames([[maybe_unused]] char* stack) {
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(stack, kStack);
+#endif
+}
 
 #if defined(__x86_64__)
 
@@ -55,6 +63,7 @@ cuda_on_cpu_switch:
 )");
 
 void Fiber::reset() {
+  forget_frames(memory_ + kGuard);
   // As if first_entry had been called from a frame of zeros: six registers, where to go, and no way
   // back.
   auto* top = reinterpret_cast<uintptr_t*>(memory_ + kGuard + kStack);
@@ -70,6 +79,7 @@ void Fiber::switch_out() { cuda_on_cpu_switch(&stack_pointer_, caller_); }
 #else
 
 void Fiber::reset() {
+  forget_frames(memory_ + kGuard);
   getcontext(&context_);
   context_.uc_stack.ss_sp = memory_ + kGuard;
   context_.uc_stack.ss_size = kStack;
