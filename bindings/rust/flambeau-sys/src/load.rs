@@ -147,7 +147,9 @@ macro_rules! functions {
                 F: Fn(&'static str) -> Result<*mut c_void, Refused>,
             {
                 Ok(Table {
-                    $($name: std::mem::transmute(get(concat!(stringify!($name), "\0"))?),)*
+                    $($name: std::mem::transmute::<
+                        *mut c_void, unsafe extern "C" fn($($type),*) $(-> $result)?
+                    >(get(concat!(stringify!($name), "\0"))?),)*
                 })
             }
         }

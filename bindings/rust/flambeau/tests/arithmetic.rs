@@ -1,7 +1,8 @@
 //! Values in, operations and operators, values out.
 
 use flambeau::{
-    arange, full, scalar_f64, Dtype, FormatOptions, Reduction, Status, SumOptions, Tensor,
+    arange, cat, full, manual_seed, randn_with, scalar_f64, stack_with, Dtype, FormatOptions,
+    Generator, RandnOptions, Reduction, Status, SumOptions, Tensor,
 };
 
 fn f32s(t: &Tensor) -> Vec<f32> {
@@ -90,4 +91,30 @@ fn tensors_print_as_in_pytorch() {
     let text = x.format(&FormatOptions { precision: 2, ..Default::default() }).unwrap();
     assert_eq!(text, "tensor([1.00, 2.50])");
     assert_eq!(format!("{:?} {:?} {}", x.dtype(), Dtype(99), x.device()), "F32 Dtype(99) cpu");
+}
+
+#[test]
+fn a_seed_repeats_and_a_generator_stands_by_itself() {
+    let drawn = |generator: Option<&mut Generator>| {
+        f32s(&randn_with(&[4], RandnOptions { generator, ..Default::default() }).unwrap())
+    };
+    let mut generator = Generator::new().unwrap();
+    generator.manual_seed(5).unwrap();
+    let first = drawn(Some(&mut generator));
+    assert_ne!(drawn(Some(&mut generator)), first);
+    generator.manual_seed(5).unwrap();
+    assert_eq!(drawn(Some(&mut generator)), first);
+    assert_eq!(generator.initial_seed(), 5);
+    manual_seed(5).unwrap();
+    assert_eq!(drawn(None), first);
+}
+
+#[test]
+fn lists_go_in_and_come_out() {
+    let x = arange(0, 6, 1).unwrap();
+    let parts = x.split(4).unwrap();
+    assert_eq!(parts.iter().map(Tensor::numel).collect::<Vec<_>>(), [4, 2]);
+    let back = cat(&parts).unwrap();
+    assert!(back.equal(&x).unwrap());
+    assert_eq!(stack_with(&[&x, &x], 1).unwrap().shape(), [6, 2]);
 }
