@@ -80,16 +80,28 @@ def ctest(build: Path, name: str = "C++ and C") -> Suite:
     )
 
 
-def rust(build: Path) -> Suite:
+def rust(build: Path) -> list[Suite]:
+    """The crates as they open the library, with Debian's compiler (the oldest promised), and linked."""
     workspace = ROOT / "bindings" / "rust"
-    missing = "" if shutil.which("cargo") else "cargo is not there"
-    if not (workspace / "Cargo.toml").exists():
-        missing = "there is no bindings/rust"
-    env = {
-        "FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0"),
-        "CARGO_TARGET_DIR": str(ROOT / "build" / "rust"),
-    }
-    return Suite("rust", ["cargo", "test", "--locked", "--workspace"], env, workspace, missing)
+    test = ["test", "--locked"]
+    linked = ["-p", "flambeau", "--no-default-features", "--features", "link", "--test", "errors"]
+
+    def suite(name: str, cargo: str, arguments: list[str], missing: str, **more: str) -> Suite:
+        target = ROOT / "build" / name.replace(" ", "-")
+        env = {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0"), "CARGO_TARGET_DIR": str(target)}
+        return Suite(name, [cargo, *test, *arguments], {**env, **more}, workspace, missing)
+
+    missing = "" if shutil.which("cargo") else "cargo is not there: sudo apt-get install -y cargo"
+    debian = (
+        "" if os.access("/usr/bin/rustc", os.X_OK) else "no /usr/bin/cargo: apt-get install cargo"
+    )
+    oldest = {"RUSTC": "/usr/bin/rustc", "RUSTDOC": "/usr/bin/rustdoc"}
+    found = {"FLAMBEAU_LIB_DIR": str(build), "LD_LIBRARY_PATH": str(build)}
+    return [
+        suite("rust", "cargo", ["--workspace"], missing),
+        suite("rust oldest", "/usr/bin/cargo", ["--workspace"], debian, **oldest),
+        suite("rust linked", "cargo", linked, missing, **found),
+    ]
 
 
 def abi(build: Path) -> Suite:

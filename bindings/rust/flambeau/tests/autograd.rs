@@ -148,7 +148,7 @@ fn a_callbacks_error_comes_back_as_itself() {
 #[test]
 fn a_panic_in_a_callback_becomes_an_error_and_can_go_on() {
     let mut x = leaf(&[1.0]);
-    x.register_post_accumulate_grad_hook(|_| panic!("number {}", 5)).unwrap();
+    x.register_post_accumulate_grad_hook(|leaf| panic!("number {}", leaf.numel() + 4)).unwrap();
     let error = (&x * 2.0).backward().unwrap_err();
     assert!(error.message().contains("number 5"), "{}", error);
     let panic = error.take_panic().expect("the panic's value");
