@@ -81,7 +81,7 @@ def ctest(build: Path, name: str = "C++ and C") -> Suite:
 
 
 def rust(build: Path) -> list[Suite]:
-    """The crates as they open the library, with Debian's compiler (the oldest promised), and linked."""
+    """The crates as they open the library, with the oldest compiler (Debian's), and linked."""
     workspace = ROOT / "bindings" / "rust"
     test = ["test", "--locked"]
     linked = ["-p", "flambeau", "--no-default-features", "--features", "link", "--test", "errors"]

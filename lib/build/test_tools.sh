@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the tests need beyond the library's own tools: GoogleTest, and Debian's cargo, the oldest that
-# the Rust crates promise to build with. Installed by apt where that may be done; otherwise the
-# suites that need it say so.
+# What the tests need beyond the library's own tools: GoogleTest, and Debian's cargo, the oldest
+# that the Rust crates promise to build with. Installed by apt where that may be done; otherwise
+# the suites that need it say so.
 set -euo pipefail
 packages=()
 [ -e /usr/include/gtest/gtest.h ] || packages+=(libgtest-dev)

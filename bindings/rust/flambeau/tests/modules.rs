@@ -180,6 +180,10 @@ fn a_forwards_own_error_comes_back() {
     let layer = nn::Layer::from_fn(|_| Err(Error::other("the reason"))).unwrap();
     let error = layer.forward(&Tensor::from([1.0f32])).unwrap_err();
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "the reason");
+    let outer = nn::sequential([nn::Layer::from_fn(move |x| layer.forward(x)).unwrap()]).unwrap();
+    let error = outer.forward(&Tensor::from([1.0f32])).unwrap_err();
+    assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "the reason");
+    let layer = nn::Layer::from_fn(|x| x.exp()).unwrap();
     let two = [Tensor::from([1.0f32]), Tensor::from([1.0f32])];
     let error = layer.forward_all(&two).unwrap_err();
     assert!(error.message().contains("takes 1 input, not 2"), "{}", error);

@@ -36,7 +36,8 @@ fn convolution(inputs: i64, outputs: i64, device: Device) -> Result<[Layer; 3]> 
     ])
 }
 
-/// Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32 channels.
+/// Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32
+/// channels.
 pub fn conv(device: Device) -> Result<Layer> {
     let first = convolution(1, 16, device)?;
     let second = convolution(16, 32, device)?;

@@ -54,7 +54,8 @@ impl Progress {
         self.drawn = Instant::now();
         let full = WIDTH * self.done as usize / self.total as usize;
         print!(
-            "\r\x1b[2K\x1b[33m{}\x1b[90m{}\x1b[0m  {:3} %  {:.0}/s  loss {:.4}  memory {:.1} MiB  {:.0} s left",
+            "\r\x1b[2K\x1b[33m{}\x1b[90m{}\x1b[0m  {:3} %  {:.0}/s  loss {:.4}  memory {:.1} MiB  \
+             {:.0} s left",
             "━".repeat(full),
             "━".repeat(WIDTH - full),
             100 * self.done / self.total,
