@@ -1,9 +1,9 @@
-/* Trains a classifier of handwritten digits, scores it on held-out images, and saves its weights: the C form of
- * examples/python/digits.py, with the same data, model, optimizer and report. It knows only flambeau's headers and
- * opens the library when it starts.
+/* Trains a classifier of handwritten digits, scores it on held-out images, and saves its weights:
+ * the C form of examples/python/digits.py, with the same data, model, optimizer and report. It
+ * knows only flambeau's headers and opens the library when it starts.
  *
- * Errors: calls are chained and checked once, by `check`, at the end of each piece of work. Memory: frames release
- * every handle made in them, so nothing here is released one by one.
+ * Errors: calls are chained and checked once, by `check`, at the end of each piece of work. Memory:
+ * frames release every handle made in them, so nothing here is released one by one.
  */
 #define _POSIX_C_SOURCE 200809L
 #define FLAM_LOAD_IMPLEMENTATION
@@ -45,7 +45,8 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the model and the data --------------------------------------------------------------------------- */
+/* ---- the model and the data
+ * --------------------------------------------------------------------------- */
 
 /* 64 pixels, 256 hidden units, 10 classes. */
 static flam_module *mlp(flam_device device) {
@@ -59,12 +60,14 @@ static flam_module *mlp(flam_device device) {
 
 static void append_convolution(flam_module *model, int64_t in, int64_t out, flam_device device) {
   const int64_t one = 1, two = 2, three = 3;
-  flam_module_append(model, flam_nn_conv2d(in, out, &three, 1, &one, 1, &one, 1, &one, 1, 1, 1, device, FLAM_F32));
+  flam_module_append(
+      model, flam_nn_conv2d(in, out, &three, 1, &one, 1, &one, 1, &one, 1, 1, 1, device, FLAM_F32));
   flam_module_append(model, flam_nn_activation(FLAM_ACTIVATION_RELU));
   flam_module_append(model, flam_nn_max_pool2d(&two, 1, NULL, 0, NULL, 0));
 }
 
-/* Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32 channels. */
+/* Two convolutions of 3 by 3, each followed by pooling: 8 by 8 pixels become 2 by 2 of 32 channels.
+ */
 static flam_module *conv(flam_device device) {
   flam_module *model = flam_nn_sequential();
   append_convolution(model, 1, 16, device);
@@ -88,7 +91,8 @@ static digits to_device(digits d, flam_device device) {
   return d;
 }
 
-/* ---- scoring and training ----------------------------------------------------------------------------- */
+/* ---- scoring and training
+ * ----------------------------------------------------------------------------- */
 
 static flam_tensor *loss_of(const flam_tensor *logits, const flam_tensor *labels) {
   return flam_cross_entropy(logits, labels, NULL, -100, FLAM_REDUCTION_MEAN, SMOOTHING);
@@ -102,9 +106,9 @@ static score evaluate(flam_module *model, digits held_out) {
   flam_module_train(model, 0);
   s.logits = flam_module_call(model, held_out.images);
   flam_tensor_item_f64(loss_of(s.logits, held_out.labels), &s.loss);
-  flam_tensor_item_i64(
-      flam_sum(flam_eq(flam_argmax(s.logits, &classes, 0), held_out.labels), NULL, 0, 0, FLAM_DTYPE_NONE),
-      &correct);
+  flam_tensor_item_i64(flam_sum(flam_eq(flam_argmax(s.logits, &classes, 0), held_out.labels), NULL,
+                                0, 0, FLAM_DTYPE_NONE),
+                       &correct);
   flam_scope_pop(no_grad);
   s.accuracy = 100.0 * (double)correct / (double)flam_tensor_numel(held_out.labels);
   check();
@@ -112,7 +116,8 @@ static score evaluate(flam_module *model, digits held_out) {
 }
 
 /* One line that is drawn in place, ten times a second; nothing where the output is no terminal. */
-static void draw(int64_t done, int64_t total, double begun, const flam_tensor *loss, flam_device device) {
+static void draw(int64_t done, int64_t total, double begun, const flam_tensor *loss,
+                 flam_device device) {
   static double drawn;
   const int width = 32, full = (int)(width * done / total);
   const double elapsed = now() - begun;
@@ -123,8 +128,9 @@ static void draw(int64_t done, int64_t total, double begun, const flam_tensor *l
   flam_tensor_item_f64(loss, &value);
   fputs("\r\033[2K\033[33m", stdout);
   for (i = 0; i < width; ++i) printf("%s%s", i == full ? "\033[90m" : "", "\342\224\201");
-  printf("\033[0m  %3d %%  %.0f/s  loss %.4f  memory %.1f MiB  %.0f s left", (int)(100 * done / total),
-         (double)done / elapsed, value, (double)flam_memory_allocated(device) / 1048576,
+  printf("\033[0m  %3d %%  %.0f/s  loss %.4f  memory %.1f MiB  %.0f s left",
+         (int)(100 * done / total), (double)done / elapsed, value,
+         (double)flam_memory_allocated(device) / 1048576,
          (double)(total - done) * elapsed / (double)done);
   fflush(stdout);
 }
@@ -140,7 +146,8 @@ static flam_optimizer *adamw(const flam_module *model, double lr) {
   const size_t count = flam_state_size(named) < most ? flam_state_size(named) : most;
   size_t i;
   for (i = 0; i < count; ++i) params[i] = flam_state_tensor(named, i);
-  return flam_adamw_new((const flam_tensor *const *)params, count, lr, 0.9, 0.999, 1e-8, 1e-2, 0, 0);
+  return flam_adamw_new((const flam_tensor *const *)params, count, lr, 0.9, 0.999, 1e-8, 1e-2, 0,
+                        0);
 }
 
 static flam_loader *shuffled(digits learn, const options *o, flam_device device) {
@@ -158,8 +165,8 @@ static flam_loader *shuffled(digits learn, const options *o, flam_device device)
 }
 
 /* One step on one batch, whose temporaries a frame releases; false at the end of the epoch. */
-static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimizer, flam_device device,
-                flam_tensor *total, int64_t *done, int64_t of, double begun) {
+static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimizer,
+                flam_device device, flam_tensor *total, int64_t *done, int64_t of, double begun) {
   const flam_scope frame = flam_frame_push();
   flam_tensor_list *items = NULL;
   flam_tensor *loss;
@@ -188,7 +195,8 @@ static int step(flam_loader *loader, flam_module *model, flam_optimizer *optimiz
   return 1;
 }
 
-static void train(flam_module *model, digits learn, digits held_out, flam_device device, const options *o) {
+static void train(flam_module *model, digits learn, digits held_out, flam_device device,
+                  const options *o) {
   const flam_scope frame = flam_frame_push();
   const int64_t images = flam_tensor_size(learn.labels, 0), of = images * o->epochs;
   flam_loader *loader = shuffled(learn, o, device);
@@ -217,29 +225,35 @@ static void train(flam_module *model, digits learn, digits held_out, flam_device
     }
     flam_frame_pop(inner);
   }
-  printf("\ntrained  %ld images, %.0f per second, in %.1f s\n", (long)done, (double)done / (now() - begun),
-         now() - begun);
+  printf("\ntrained  %ld images, %.0f per second, in %.1f s\n", (long)done,
+         (double)done / (now() - begun), now() - begun);
   flam_frame_pop(frame);
 }
 
-/* ---- the program -------------------------------------------------------------------------------------- */
+/* ---- the program
+ * -------------------------------------------------------------------------------------- */
 
 static void usage(const char *problem) {
-  fprintf(stderr, "digits: %s\n"
-                  "usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
-                  "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
-                  "              [--logits FILE]\n", problem);
+  fprintf(
+      stderr,
+      "digits: %s\n"
+      "usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
+      "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
+      "              [--logits FILE]\n",
+      problem);
   exit(2);
 }
 
 static options arguments(int argc, char **argv) {
-  options o = {"auto", "examples/data/digits.safetensors", NULL, NULL, NULL, 0, 30, 32, 0, 0, 2, 3e-3};
-  const char *names[] = {"--device", "--data", "--weights", "--save", "--logits", "--epochs", "--batch-size",
-                         "--seed", "--threads", "--workers", "--lr"};
+  options o = {"auto", "examples/data/digits.safetensors", NULL, NULL, NULL, 0, 30, 32, 0, 0, 2,
+               3e-3};
+  const char *names[] = {"--device",     "--data", "--weights", "--save",    "--logits", "--epochs",
+                         "--batch-size", "--seed", "--threads", "--workers", "--lr"};
   const char **texts[5];
   long *numbers[5];
   int i, k;
-  texts[0] = &o.device, texts[1] = &o.data, texts[2] = &o.weights, texts[3] = &o.save, texts[4] = &o.logits;
+  texts[0] = &o.device, texts[1] = &o.data, texts[2] = &o.weights, texts[3] = &o.save,
+  texts[4] = &o.logits;
   numbers[0] = &o.epochs, numbers[1] = &o.batch_size, numbers[2] = &o.seed;
   numbers[3] = &o.threads, numbers[4] = &o.workers;
   for (i = 1; i < argc; ++i) {
@@ -252,9 +266,12 @@ static options arguments(int argc, char **argv) {
     }
     if (k == 11) usage(argv[i]);
     if (++i == argc) usage("the last option needs a value");
-    if (k < 5) *texts[k] = argv[i];
-    else if (k < 10) *numbers[k - 5] = strtol(argv[i], &end, 10);
-    else o.lr = strtod(argv[i], &end);
+    if (k < 5)
+      *texts[k] = argv[i];
+    else if (k < 10)
+      *numbers[k - 5] = strtol(argv[i], &end, 10);
+    else
+      o.lr = strtod(argv[i], &end);
     if (end && (*end || end == argv[i])) usage(argv[i]);
   }
   if (!o.save) o.save = o.conv ? "build/digits-conv.safetensors" : "build/digits-mlp.safetensors";
@@ -273,7 +290,8 @@ static flam_device choose_device(const char *name) {
     printf("device   %s (%s)\n", flam_device_name(device), flam_device_model(device));
   } else {
     device = flam_device_make(FLAM_CPU, 0);
-    printf("device   cpu (%d threads; no GPU: %s)\n", (int)flam_get_num_threads(), flam_cuda_unavailable_reason());
+    printf("device   cpu (%d threads; no GPU: %s)\n", (int)flam_get_num_threads(),
+           flam_cuda_unavailable_reason());
   }
   check();
   return device;
@@ -302,20 +320,23 @@ static void run(const options *o) {
   score s;
   check();
   printf("model    %s, %ld parameters\n", o->conv ? "conv" : "mlp", (long)flam_module_numel(model));
-  printf("data     %ld images to learn from, %ld held out\n\n", (long)flam_tensor_numel(learn.labels),
-         (long)flam_tensor_numel(held_out.labels));
+  printf("data     %ld images to learn from, %ld held out\n\n",
+         (long)flam_tensor_numel(learn.labels), (long)flam_tensor_numel(held_out.labels));
   if (o->weights) {
     flam_module_load_state_dict(model, flam_load(o->weights, 0), 1);
   } else {
     train(model, learn, held_out, device, o);
-    if (flam_save(flam_module_state_dict(model), o->save) == FLAM_OK) printf("saved    %s\n", o->save);
+    if (flam_save(flam_module_state_dict(model), o->save) == FLAM_OK)
+      printf("saved    %s\n", o->save);
   }
   check();
   begun = now();
   s = evaluate(model, held_out);
-  printf("scored   %ld held-out images in %.1f ms\n", (long)flam_tensor_size(s.logits, 0), 1e3 * (now() - begun));
+  printf("scored   %ld held-out images in %.1f ms\n", (long)flam_tensor_size(s.logits, 0),
+         1e3 * (now() - begun));
   if (o->logits) write_logits(s.logits, o->logits);
-  printf("\nheld-out accuracy %.2f %%   loss %.6f\n\n%s\n", s.accuracy, s.loss, flam_memory_summary(device, 1));
+  printf("\nheld-out accuracy %.2f %%   loss %.6f\n\n%s\n", s.accuracy, s.loss,
+         flam_memory_summary(device, 1));
 }
 
 int main(int argc, char **argv) {
@@ -329,8 +350,8 @@ int main(int argc, char **argv) {
   frame = flam_frame_push();
   if (o.threads) flam_set_num_threads((int32_t)o.threads);
   flam_manual_seed((uint64_t)o.seed);
-  printf("flambeau %d.%d.%d   digits\n", (int)(flam_version() >> 16), (int)(flam_version() >> 8 & 255),
-         (int)(flam_version() & 255));
+  printf("flambeau %d.%d.%d   digits\n", (int)(flam_version() >> 16),
+         (int)(flam_version() >> 8 & 255), (int)(flam_version() & 255));
   run(&o);
   flam_frame_pop(frame);
   return 0;

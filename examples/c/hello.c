@@ -1,6 +1,8 @@
-/* The least program: opens the library, adds two tensors, prints the sum, and says what went wrong otherwise.
+/* The least program: opens the library, adds two tensors, prints the sum, and says what went wrong
+ * otherwise.
  *
- *     cc -std=c99 -I include examples/c/hello.c -ldl -o build/hello && FLAMBEAU_LIBRARY=build/libflambeau.so.0 build/hello
+ *     cc -std=c99 -I include examples/c/hello.c -ldl -o build/hello &&
+ * FLAMBEAU_LIBRARY=build/libflambeau.so.0 build/hello
  */
 #define FLAM_LOAD_IMPLEMENTATION
 #include <flambeau/load.h>
@@ -14,6 +16,7 @@ int main(void) {
   flam_tensor *x;
   if (problem) return fprintf(stderr, "%s\n", problem), 1;
   x = flam_tensor_from_data(data, size, 2, FLAM_F32, 0, 0);
-  if (flam_tensor_format(flam_add(x, flam_scalar_f64(0.5), 1), NULL, &text) != FLAM_OK) text = flam_error_message();
+  if (flam_tensor_format(flam_add(x, flam_scalar_f64(0.5), 1), NULL, &text) != FLAM_OK)
+    text = flam_error_message();
   return puts(text) < 0;
 }

@@ -18,7 +18,7 @@ SOURCE = {
     "creators": "E. Alpaydin, C. Kaynak (1998)",
     "source": "UCI Machine Learning Repository, https://doi.org/10.24432/C50P49",
     "licence": "CC BY 4.0",
-    "changes": "the UCI test set, as scikit-learn ships it; every fifth image is in test.*, the others in train.*",
+    "changes": "the UCI test set, as in scikit-learn; every fifth image is in test.*",
 }
 
 

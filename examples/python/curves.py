@@ -11,8 +11,10 @@ import math
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 460, 300, 56, 84, 72, 44
 COLORS = "#0369a1", "#c2410c", "#4d7c0f", "#7e22ce"
 STYLE = """text { font: 12px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #57534e }
-.title { font-size: 16px; font-weight: 600; fill: #1c1917 } .heading { font-size: 13px; fill: #1c1917 }
-.grid { stroke: #e7e5e4 } .axis { stroke: #a8a29e } .curve { fill: none; stroke-width: 2; stroke-linejoin: round }
+.title { font-size: 16px; font-weight: 600; fill: #1c1917 }
+.heading { font-size: 13px; fill: #1c1917 }
+.grid { stroke: #e7e5e4 } .axis { stroke: #a8a29e }
+.curve { fill: none; stroke-width: 2; stroke-linejoin: round }
 .label { font-weight: 600 }"""
 
 
@@ -26,7 +28,12 @@ def ticks(low, high, wanted=5):
 
 
 def text(x, y, content, kind="", anchor="start", more=""):
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{more}>{html.escape(content)}</text>'
+    place = f'x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"'
+    return f"<text {place}{more}>{html.escape(content)}</text>"
+
+
+def rule(y, across, kind):
+    return f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{y:.1f}" y2="{y:.1f}" class="{kind}"/>'
 
 
 def spread(positions, gap=15):
@@ -53,13 +60,9 @@ def panel(heading, unit, series, colors):
 
     parts = [text(LEFT, TOP - 14, heading, "heading")]
     for mark in marks:
-        parts.append(
-            f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{y(mark):.1f}" y2="{y(mark):.1f}" class="grid"/>'
-        )
+        parts.append(rule(y(mark), across, "grid"))
         parts.append(text(LEFT - 8, y(mark) + 4, f"{mark:g}{unit}", anchor="end"))
-    parts.append(
-        f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{TOP + down}" y2="{TOP + down}" class="axis"/>'
-    )
+    parts.append(rule(TOP + down, across, "axis"))
     for mark in sorted(
         {1, *(int(t) for t in ticks(1, epochs) if 1 < t < epochs and t == int(t)), epochs}
     ):

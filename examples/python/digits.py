@@ -21,7 +21,7 @@ import flambeau.nn.functional as F
 from flambeau import nn
 from flambeau.safetensors import load_file, save_file
 from flambeau.utils.data import DataLoader, TensorDataset
-from progress import Progress, duration
+from progress import Progress, duration, size
 
 ROOT = Path(__file__).resolve().parents[2]
 SMOOTHING = 0.1  # of labels while training: worth a percent of accuracy on so few images
@@ -59,12 +59,15 @@ def digits(path):
 def choose_device(name):
     """The device asked for, or a GPU if there is one, and what to say about it."""
     if name != "auto":
-        return torch.device(name), ""
+        return torch.device(name), name
     if torch.cuda.is_available():
-        return torch.device("cuda"), torch.cuda.get_device_name()
-    return torch.device(
-        "cpu"
-    ), f"{torch.get_num_threads()} threads; no GPU: {torch.cuda.unavailable_reason()}"
+        return torch.device("cuda"), f"cuda ({torch.cuda.get_device_name()})"
+    reason = torch.cuda.unavailable_reason()
+    return torch.device("cpu"), f"cpu ({torch.get_num_threads()} threads; no GPU: {reason})"
+
+
+def loss_of(logits, labels):
+    return F.cross_entropy(logits, labels, label_smoothing=SMOOTHING)
 
 
 @torch.no_grad()
@@ -73,67 +76,61 @@ def evaluate(model, images, labels):
     model.eval()
     logits = model(images)
     correct = (logits.argmax(1) == labels).sum().item()
-    return (
-        logits,
-        F.cross_entropy(logits, labels, label_smoothing=SMOOTHING).item(),
-        correct / len(labels),
-    )
+    return logits, loss_of(logits, labels).item(), correct / len(labels)
+
+
+def facts(loss, device):
+    """What the progress bar says besides rate and time; asked for only when it is drawn."""
+    used = torch.accelerator.memory_allocated(device)
+    return {"loss": f"{loss.item():.4f}", "memory": size(used)}
+
+
+def train_epoch(model, loader, optimizer, device, bar):
+    """One pass over the loader; the mean loss."""
+    model.train()
+    total, count = torch.zeros((), device=device), 0
+    for images, labels in loader:
+        images = images.to(device, non_blocking=True)
+        labels = labels.to(device, non_blocking=True)
+        loss = loss_of(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.detach() * len(images)  # stays on the device: a step never waits for it
+        count += len(images)
+        bar.advance(len(images), facts, loss, device)
+    return total.item() / count
 
 
 def train(model, learn, held_out, device, args):
     """Trains for `args.epochs`; returns the curves, one value per epoch."""
-    generator = torch.Generator().manual_seed(args.seed)
     loader = DataLoader(
         TensorDataset(*learn),
         batch_size=args.batch_size,
         shuffle=True,
-        generator=generator,
+        generator=torch.Generator().manual_seed(args.seed),
         num_workers=args.workers,
         persistent_workers=args.workers > 0,
         pin_memory=device.type != "cpu",
     )
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr)
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.epochs)
-    history = {"loss": [], "held-out loss": [], "held-out accuracy": []}
+    losses, held_out_losses, accuracies = [], [], []
     with Progress(args.epochs * len(learn[0])) as bar:
-        for epoch in range(args.epochs):
-            model.train()
-            total = torch.zeros((), device=device)
-            for images, labels in loader:
-                images, labels = (
-                    images.to(device, non_blocking=True),
-                    labels.to(device, non_blocking=True),
-                )
-                loss = F.cross_entropy(model(images), labels, label_smoothing=SMOOTHING)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                total += loss.detach() * len(
-                    images
-                )  # stays on the device: a step never waits for it
-                bar.advance(
-                    len(images), loss=lambda: f"{loss.item():.4f}", memory=lambda: memory(device)
-                )
+        for epoch in range(1, args.epochs + 1):
+            losses.append(train_epoch(model, loader, optimizer, device, bar))
             scheduler.step()
             _, held_out_loss, accuracy = evaluate(model, *held_out)
-            for curve, value in zip(
-                history.values(), (total.item() / len(learn[0]), held_out_loss, accuracy)
-            ):
-                curve.append(value)
-            if (epoch + 1) % max(1, args.epochs // 10) == 0 or epoch == 0:
+            held_out_losses.append(held_out_loss)
+            accuracies.append(100 * accuracy)
+            if epoch == 1 or epoch % max(1, args.epochs // 10) == 0:
                 bar.say(
-                    f"epoch {epoch + 1:3}/{args.epochs}   loss {history['loss'][-1]:.4f}   "
-                    f"held out {held_out_loss:.4f}   accuracy {100 * accuracy:5.1f} %"
+                    f"epoch {epoch:3}/{args.epochs}   loss {losses[-1]:.4f}   "
+                    f"held out {held_out_loss:.4f}   accuracy {accuracies[-1]:5.1f} %"
                 )
-        bar.say(
-            f"\ntrained  {bar.done:,} images, {bar.rate():,.0f} per second, in {duration(bar.done / bar.rate())}"
-        )
-    return history
-
-
-def memory(device):
-    """What tensors use on a device, for the progress bar."""
-    return f"{torch.accelerator.memory_allocated(device) / 2**20:.1f} MiB"
+        took = duration(bar.done / bar.rate())
+        bar.say(f"\ntrained  {bar.done:,} images, {bar.rate():,.0f} per second, in {took}")
+    return losses, held_out_losses, accuracies
 
 
 def misread(logits, labels, images, most=6):
@@ -178,6 +175,19 @@ def arguments():
     return p.parse_args()
 
 
+def plot(path, form, losses, held_out_losses, accuracies):
+    """The curves of a training as one SVG."""
+    curves.write(
+        path,
+        f"Handwritten digits, {form}: {accuracies[-1]:.1f} % correct",
+        [
+            ("Cross-entropy", "", {"training": losses, "held out": held_out_losses}),
+            ("Accuracy", " %", {"held out": accuracies}),
+        ],
+    )
+    print(f"plotted  {path}")
+
+
 def main():
     args = arguments()
     if args.threads:
@@ -188,13 +198,10 @@ def main():
     model = (conv() if args.conv else mlp()).to(device)
     learn, held_out = digits(args.data)
     held_out = [t.to(device) for t in held_out]
-    print(f"flambeau {torch.__version__.rpartition('.dev')[2].partition('+flambeau.')[2]}   digits")
-    print(f"device   {device}{f' ({about})' if about else ''}")
+    print(f"flambeau {torch.__version__.partition('+flambeau.')[2]}   digits")
+    print(f"device   {about}")
     print(f"model    {form}, {sum(p.numel() for p in model.parameters()):,} parameters")
-    print(
-        f"data     {len(learn[0]):,} images to learn from, {len(held_out[0])} held out\n",
-        flush=True,
-    )
+    print(f"data     {len(learn[0]):,} images to learn from, {len(held_out[0])} held out\n")
 
     if args.weights:
         model.load_state_dict(load_file(args.weights))
@@ -205,32 +212,16 @@ def main():
         save_file(model.state_dict(), path)
         print(f"saved    {path}")
         if args.plot:
-            curves.write(
-                args.plot,
-                f"Handwritten digits, {form}: {100 * history['held-out accuracy'][-1]:.1f} % correct",
-                [
-                    (
-                        "Cross-entropy",
-                        "",
-                        {"training": history["loss"], "held out": history["held-out loss"]},
-                    ),
-                    (
-                        "Accuracy",
-                        " %",
-                        {"held out": [100 * a for a in history["held-out accuracy"]]},
-                    ),
-                ],
-            )
-            print(f"plotted  {args.plot}")
+            plot(args.plot, form, *history)
 
     begun = time.perf_counter()
     logits, loss, accuracy = evaluate(model, *held_out)
     took = time.perf_counter() - begun
-    print(f"scored   {len(logits)} held-out images in {1e3 * took:.1f} ms\n")
-    if accuracy < 1:
-        print(misread(logits, held_out[1], held_out[0]))
+    print(f"scored   {len(logits)} held-out images in {1e3 * took:.1f} ms")
     if args.logits:
         Path(args.logits).write_bytes(logits.cpu().numpy().tobytes())
+    if accuracy < 1:
+        print("\n" + misread(logits, held_out[1], held_out[0]))
     print(f"\nheld-out accuracy {100 * accuracy:.2f} %   loss {loss:.6f}\n")
     print(torch.accelerator.memory_summary(device, abbreviated=True))
 

@@ -28,8 +28,7 @@ def size(n):
 
 
 class Progress:
-    """`with Progress(total) as bar: bar.advance(n, loss=..., memory=...)`; the values are
-    functions."""
+    """`with Progress(total) as bar: bar.advance(n, facts)`; `facts` returns names and values."""
 
     def __init__(self, total, out=None, every=0.1):
         self.total, self.out, self.every = total, out or sys.stdout, every
@@ -45,13 +44,13 @@ class Progress:
     def __exit__(self, *exc):
         self._erase()
 
-    def advance(self, n, **values):
-        """Counts n more; draws the line if it is time to."""
+    def advance(self, n, facts, *args):
+        """Counts n more; draws the line if it is time to, with what `facts(*args)` says."""
         self.done += n
         now = time.monotonic()
         if self.live and (now - self.drawn >= self.every or self.done >= self.total):
             self.drawn = now
-            self._draw(now - self.begun, {name: value() for name, value in values.items()})
+            self._draw(now - self.begun, facts(*args))
 
     def say(self, text):
         """A line that stays, above the bar."""

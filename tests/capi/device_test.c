@@ -1,5 +1,6 @@
-/* Two simulated GPUs of 16 MiB as C sees them: tensors and modules that move, the text of a device mismatch, and
- * running out of memory: what the error says, that nothing is lost, and that a retry succeeds. */
+/* Two simulated GPUs of 16 MiB as C sees them: tensors and modules that move, the text of a device
+ * mismatch, and running out of memory: what the error says, that nothing is lost, and that a retry
+ * succeeds. */
 #define _POSIX_C_SOURCE 200112L
 #include "check.h"
 
@@ -7,15 +8,19 @@ static const int64_t MiB = 1048576;
 
 static flam_device sim(int index) { return flam_device_make(FLAM_SIM, index); }
 
-static flam_tensor *bytes_on(flam_device device, int64_t n) { return flam_empty(&n, 1, FLAM_U8, device, 0); }
+static flam_tensor *bytes_on(flam_device device, int64_t n) {
+  return flam_empty(&n, 1, FLAM_U8, device, 0);
+}
 
 static void test_devices_are_there(void) {
   flam_device named = 0;
   int64_t free_bytes = 0, total = 0;
   CHECK(flam_device_count(FLAM_SIM) == 2 && flam_device_is_available(FLAM_SIM));
   CHECK(flam_device_parse("sim:1", &named) == FLAM_OK && named == sim(1));
-  CHECK(strcmp(flam_device_name(named), "sim:1") == 0 && flam_device_total_memory(named) == 16 * MiB);
-  CHECK(flam_device_memory_info(named, &free_bytes, &total) == FLAM_OK && total == 16 * MiB && free_bytes <= total);
+  CHECK(strcmp(flam_device_name(named), "sim:1") == 0 &&
+        flam_device_total_memory(named) == 16 * MiB);
+  CHECK(flam_device_memory_info(named, &free_bytes, &total) == FLAM_OK && total == 16 * MiB &&
+        free_bytes <= total);
   CHECK(flam_device_parse("gpu", &named) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "cuda");
   CHECK(bytes_on(sim(2), 1) == NULL);
@@ -32,7 +37,8 @@ static void test_tensors_and_modules_move(void) {
   CHECK(equals(sum, 2, 4));
   CHECK(flam_tensor_host_data(over, &data) == FLAM_ERROR_DEVICE_MISMATCH);
   flam_error_clear();
-  CHECK(flam_module_set_parameter(module, "w", x) == FLAM_OK && flam_module_to(module, sim(1), 0, 0) == FLAM_OK);
+  CHECK(flam_module_set_parameter(module, "w", x) == FLAM_OK &&
+        flam_module_to(module, sim(1), 0, 0) == FLAM_OK);
   CHECK(flam_tensor_device(x) == sim(1) && equals(x, 1, 2)); /* moved in place */
   CHECK(flam_memory_allocated(sim(1)) > 0);
   flam_tensor_release(x);
@@ -46,7 +52,8 @@ static void test_tensors_and_modules_move(void) {
 static void test_a_mismatch_names_every_operand(void) {
   const flam_scope frame = flam_frame_push();
   const int64_t shape[2] = {2, 2};
-  flam_tensor *x = flam_ones(shape, 2, FLAM_F32, sim(0), 0), *w = flam_ones(shape, 2, FLAM_F32, 0, 0);
+  flam_tensor *x = flam_ones(shape, 2, FLAM_F32, sim(0), 0),
+              *w = flam_ones(shape, 2, FLAM_F32, 0, 0);
   flam_tensor *b = flam_ones(shape, 1, FLAM_F32, 0, 0);
   const char *text;
   CHECK(flam_linear(x, w, b) == NULL && flam_error_code() == FLAM_ERROR_DEVICE_MISMATCH);
@@ -65,7 +72,8 @@ static void test_a_mismatch_names_every_operand(void) {
 static void test_running_out_of_memory(void) {
   flam_tensor *first = bytes_on(sim(0), 10 * MiB), *second;
   int64_t ooms = -1;
-  CHECK(first && bytes_on(sim(0), 10 * MiB) == NULL && flam_error_code() == FLAM_ERROR_OUT_OF_DEVICE_MEMORY);
+  CHECK(first && bytes_on(sim(0), 10 * MiB) == NULL &&
+        flam_error_code() == FLAM_ERROR_OUT_OF_DEVICE_MEMORY);
   CHECK(strstr(flam_error_message(), "out of memory on sim:0: tried to allocate 10.0 MiB") ||
         strstr(flam_error_message(), "out of memory on sim:0: tried to allocate 10.00 MiB"));
   CHECK(strstr(flam_error_message(), "held by"));

@@ -1,5 +1,5 @@
-/* Gradients as C sees them: scopes of the recording mode closed in order, backward and grad, values overwritten
- * before backward, and a function with a gradient written in C. */
+/* Gradients as C sees them: scopes of the recording mode closed in order, backward and grad, values
+ * overwritten before backward, and a function with a gradient written in C. */
 #include "check.h"
 
 #include <pthread.h>
@@ -47,7 +47,8 @@ static void test_scopes_belong_to_their_thread(void) {
   flam_scope off = flam_grad_mode_push(0);
   pthread_t thread;
   void *refused;
-  CHECK(pthread_create(&thread, NULL, pop_elsewhere, &off) == 0 && pthread_join(thread, &refused) == 0);
+  CHECK(pthread_create(&thread, NULL, pop_elsewhere, &off) == 0 &&
+        pthread_join(thread, &refused) == 0);
   CHECK(*(int *)refused && !flam_grad_enabled());
   CHECK(flam_scope_pop(off) == FLAM_OK);
 }
@@ -62,7 +63,8 @@ static void test_modes(void) {
   flam_tensor_release(y);
   scope = flam_inference_mode_push(1);
   y = flam_mul(x, x);
-  CHECK(flam_inference_enabled() && flam_tensor_is_inference(y) && flam_scope_pop(scope) == FLAM_OK);
+  CHECK(flam_inference_enabled() && flam_tensor_is_inference(y) &&
+        flam_scope_pop(scope) == FLAM_OK);
   CHECK(!flam_inference_enabled());
   flam_tensor_release(y);
   flam_tensor_release(x);
@@ -70,14 +72,17 @@ static void test_modes(void) {
 
 static void test_backward_and_grad(void) {
   const flam_scope frame = flam_frame_push();
-  flam_tensor *x = leaf(2, 3), *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL, 0, 0, FLAM_DTYPE_NONE);
+  flam_tensor *x = leaf(2, 3),
+              *y = flam_sum(flam_mul(flam_mul(x, x), x), NULL, 0, 0, FLAM_DTYPE_NONE);
   flam_tensor_list *first, *second;
   flam_tensor *slope;
   CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 12, 27));
   CHECK(backward(y, 1) == FLAM_OK && gradient_is(x, 24, 54)); /* gradients add up */
-  first = flam_grad((const flam_tensor *const *)&y, 1, (const flam_tensor *const *)&x, 1, NULL, 0, 0, 1, 0);
+  first = flam_grad((const flam_tensor *const *)&y, 1, (const flam_tensor *const *)&x, 1, NULL, 0,
+                    0, 1, 0);
   slope = flam_sum(flam_tensor_list_get(first, 0), NULL, 0, 0, FLAM_DTYPE_NONE);
-  second = flam_grad((const flam_tensor *const *)&slope, 1, (const flam_tensor *const *)&x, 1, NULL, 0, 0, 0, 0);
+  second = flam_grad((const flam_tensor *const *)&slope, 1, (const flam_tensor *const *)&x, 1, NULL,
+                     0, 0, 0, 0);
   CHECK(equals(flam_tensor_list_get(second, 0), 12, 18)); /* 6 x */
   CHECK(gradient_is(x, 24, 54));
   CHECK(flam_tensor_list_get(second, 1) == NULL);
@@ -107,8 +112,8 @@ typedef struct {
   int released, dropped;
 } square;
 
-static flam_status square_backward(void *user, const flam_tensor *const *grads, size_t n_grads, flam_tensor **out_grads,
-                                   size_t n_out_grads) {
+static flam_status square_backward(void *user, const flam_tensor *const *grads, size_t n_grads,
+                                   flam_tensor **out_grads, size_t n_out_grads) {
   flam_tensor *x = flam_saved_get(((square *)user)->x), *two = flam_add(x, x, 1);
   CHECK(n_grads == 1 && n_out_grads == 1 && flam_function_wanted(0));
   out_grads[0] = flam_mul(grads[0], two);
@@ -140,8 +145,8 @@ static void test_a_gradient_in_c(void) {
   function.backward = square_backward;
   function.release_saved = square_release;
   function.drop = square_drop;
-  results = flam_function_record(&function, (const flam_tensor *const *)&x, 1, (const flam_tensor *const *)&raw, 1,
-                                 NULL, 0, NULL, 0);
+  results = flam_function_record(&function, (const flam_tensor *const *)&x, 1,
+                                 (const flam_tensor *const *)&raw, 1, NULL, 0, NULL, 0);
   y = flam_tensor_list_get(results, 0);
   CHECK(equals(y, 9, 16) && strstr(flam_tensor_grad_fn_name(y), "Square"));
   sum = flam_sum(y, NULL, 0, 0, FLAM_DTYPE_NONE);

@@ -1,5 +1,5 @@
-/* Weights in files as C sees them: both formats there and back, every dtype, a file that is damaged or cannot be
- * written, and what was there before a failure. */
+/* Weights in files as C sees them: both formats there and back, every dtype, a file that is damaged
+ * or cannot be written, and what was there before a failure. */
 #include "check.h"
 
 #include <unistd.h>
@@ -22,22 +22,27 @@ static void round_trip(const char *name) {
   empty = flam_zeros(none, 2, FLAM_I32, 0, 0);
   CHECK(flam_state_set(state, "net.0.weight", matrix) == FLAM_OK);
   CHECK(flam_state_set(state, "net.0.bias", values) == FLAM_OK);
-  CHECK(flam_state_set(state, "half", half) == FLAM_OK && flam_state_set(state, "none", empty) == FLAM_OK);
+  CHECK(flam_state_set(state, "half", half) == FLAM_OK &&
+        flam_state_set(state, "none", empty) == FLAM_OK);
   CHECK(flam_save(state, file_named(name)) == FLAM_OK);
   read = flam_load(path, 0);
-  CHECK(read && flam_state_size(read) == 4 && strcmp(flam_state_name(read, 0), "net.0.weight") == 0);
+  CHECK(read && flam_state_size(read) == 4 &&
+        strcmp(flam_state_name(read, 0), "net.0.weight") == 0);
   flam_tensor_release(matrix);
   flam_tensor_release(empty);
   matrix = flam_state_get(read, "net.0.weight");
   empty = flam_state_get(read, "none");
-  CHECK(equals(matrix, 0.1, -3) && flam_tensor_dim(matrix) == 2 && flam_tensor_size(matrix, 1) == 2);
-  CHECK(flam_tensor_numel(empty) == 0 && flam_tensor_size(empty, 1) == 3 && flam_tensor_dtype(empty) == FLAM_I32);
+  CHECK(equals(matrix, 0.1, -3) && flam_tensor_dim(matrix) == 2 &&
+        flam_tensor_size(matrix, 1) == 2);
+  CHECK(flam_tensor_numel(empty) == 0 && flam_tensor_size(empty, 1) == 3 &&
+        flam_tensor_dtype(empty) == FLAM_I32);
   {
     flam_tensor *again = flam_state_get(read, "half");
     uint16_t wrote[2], got[2];
     CHECK(flam_tensor_dtype(again) == FLAM_BF16);
     CHECK(flam_tensor_to_host(half, wrote, sizeof wrote) == FLAM_OK);
-    CHECK(flam_tensor_to_host(again, got, sizeof got) == FLAM_OK && memcmp(wrote, got, sizeof got) == 0);
+    CHECK(flam_tensor_to_host(again, got, sizeof got) == FLAM_OK &&
+          memcmp(wrote, got, sizeof got) == 0);
     flam_tensor_release(again);
   }
   CHECK(remove(path) == 0);
@@ -57,7 +62,8 @@ static void test_files_that_cannot_be_had(void) {
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, ".safetensors");
   CHECK(flam_save(state, "/nowhere/at/all.safetensors") == FLAM_ERROR_IO);
   CHECK_ERROR(FLAM_ERROR_IO, "/nowhere/at/all");
-  CHECK(flam_save(flam_load("", 0), file_named("none.pt")) == FLAM_ERROR_IO); /* the first error is kept */
+  CHECK(flam_save(flam_load("", 0), file_named("none.pt")) ==
+        FLAM_ERROR_IO); /* the first error is kept */
   flam_error_clear();
   CHECK(access(path, F_OK) != 0);
   flam_state_release(state);

@@ -1,5 +1,5 @@
-/* The loader as C sees it: tensors batch by batch, the same whatever the number of workers, resumed where it was
- * left; data sets written in C whose fetch fails once, and items that nobody took. */
+/* The loader as C sees it: tensors batch by batch, the same whatever the number of workers, resumed
+ * where it was left; data sets written in C whose fetch fails once, and items that nobody took. */
 #include "check.h"
 
 #include <pthread.h>
@@ -89,7 +89,8 @@ static void test_order_and_workers(void) {
     epoch(loader, second[k]);
     flam_loader_release(loader);
   }
-  CHECK(memcmp(first[0], first[1], sizeof first[0]) == 0 && memcmp(second[0], second[1], sizeof second[0]) == 0);
+  CHECK(memcmp(first[0], first[1], sizeof first[0]) == 0 &&
+        memcmp(second[0], second[1], sizeof second[0]) == 0);
   CHECK(memcmp(first[0], second[0], sizeof first[0]) != 0); /* a new order every epoch */
   for (i = 0; i < samples; ++i) seen |= (int64_t)1 << first[0][i];
   CHECK(seen == (1 << samples) - 1);
@@ -120,7 +121,8 @@ static void test_resuming(void) {
   flam_dataset_release(dataset);
 }
 
-/* ---- data sets written in C ---------------------------------------------------------------------------- */
+/* ---- data sets written in C
+ * ---------------------------------------------------------------------------- */
 
 static int64_t ten(void *user) {
   (void)user;
@@ -128,8 +130,8 @@ static int64_t ten(void *user) {
 }
 
 /* Batches of pairs (i, 2 i); the batch that holds sample 4 fails. */
-static flam_status fetch_but_four(void *user, const int64_t *indices, size_t n_indices, flam_tensor_list **out_batch,
-                                  void **out_item) {
+static flam_status fetch_but_four(void *user, const int64_t *indices, size_t n_indices,
+                                  flam_tensor_list **out_batch, void **out_item) {
   double *sum = (double *)malloc(sizeof *sum);
   size_t i;
   (void)out_batch;

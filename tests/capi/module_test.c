@@ -1,5 +1,5 @@
-/* The module tree as C sees it: names and paths, state dicts, modes, a forward function and hooks written in C, and
- * `drop` called exactly once whatever happens. */
+/* The module tree as C sees it: names and paths, state dicts, modes, a forward function and hooks
+ * written in C, and `drop` called exactly once whatever happens. */
 #include "check.h"
 
 static int drops;
@@ -9,7 +9,8 @@ static void count_drop(void *user) {
 }
 
 /* y = factor * x, with the factor as `user`. */
-static flam_status scale(void *user, const flam_tensor *const *inputs, size_t n_inputs, flam_tensor **out) {
+static flam_status scale(void *user, const flam_tensor *const *inputs, size_t n_inputs,
+                         flam_tensor **out) {
   flam_tensor *factor = flam_scalar_f64(*(double *)user);
   CHECK(n_inputs == 1);
   *out = flam_mul(inputs[0], factor);
@@ -17,13 +18,15 @@ static flam_status scale(void *user, const flam_tensor *const *inputs, size_t n_
   return FLAM_OK;
 }
 
-static flam_status refuse(void *user, const flam_tensor *const *inputs, size_t n_inputs, flam_tensor **out) {
+static flam_status refuse(void *user, const flam_tensor *const *inputs, size_t n_inputs,
+                          flam_tensor **out) {
   (void)inputs, (void)n_inputs, (void)out;
   flam_error_set("forward refused", user, NULL);
   return FLAM_ERROR_CALLBACK;
 }
 
-static flam_status forget(void *user, const flam_tensor *const *inputs, size_t n_inputs, flam_tensor **out) {
+static flam_status forget(void *user, const flam_tensor *const *inputs, size_t n_inputs,
+                          flam_tensor **out) {
   (void)user, (void)inputs, (void)n_inputs, (void)out;
   return FLAM_OK;
 }
@@ -44,7 +47,8 @@ static flam_module *module_of(forward_function forward, void *user) {
 static flam_module *tree(void) {
   flam_module *root = flam_module_new("Root", NULL), *inner = flam_module_new("Inner", NULL);
   flam_tensor *a = vector(1, 2), *b = vector(3, 4), *steps = vector(5, 6), *scratch = vector(7, 8);
-  CHECK(flam_tensor_set_requires_grad(a, 1) == FLAM_OK && flam_tensor_set_requires_grad(b, 1) == FLAM_OK);
+  CHECK(flam_tensor_set_requires_grad(a, 1) == FLAM_OK &&
+        flam_tensor_set_requires_grad(b, 1) == FLAM_OK);
   CHECK(flam_module_set_parameter(root, "a", a) == FLAM_OK);
   CHECK(flam_module_set_parameter(inner, "b", b) == FLAM_OK);
   CHECK(flam_module_set_buffer(root, "steps", steps, 1) == FLAM_OK);
@@ -60,11 +64,14 @@ static flam_module *tree(void) {
 
 static void test_names_and_paths(void) {
   flam_module *root = tree(), *inner = flam_module_child(root, "inner");
-  flam_tensor *b = flam_module_parameter(root, "inner.b"), *same = flam_module_parameter(inner, "b");
-  flam_state *named = flam_module_named_parameters(root, 1), *own = flam_module_named_parameters(root, 0);
+  flam_tensor *b = flam_module_parameter(root, "inner.b"),
+              *same = flam_module_parameter(inner, "b");
+  flam_state *named = flam_module_named_parameters(root, 1),
+             *own = flam_module_named_parameters(root, 0);
   CHECK(b && b == same && equals(b, 3, 4));
   CHECK(strcmp(flam_module_type(inner), "Inner") == 0 && flam_module_child_count(root) == 1);
-  CHECK(strcmp(flam_module_child_name(root, 0), "inner") == 0 && flam_module_child_name(root, 1) == NULL);
+  CHECK(strcmp(flam_module_child_name(root, 0), "inner") == 0 &&
+        flam_module_child_name(root, 1) == NULL);
   CHECK(flam_state_size(named) == 2 && strcmp(flam_state_name(named, 0), "a") == 0);
   CHECK(strcmp(flam_state_name(named, 1), "inner.b") == 0 && flam_state_size(own) == 1);
   CHECK(flam_module_numel(root) == 4);
@@ -74,7 +81,8 @@ static void test_names_and_paths(void) {
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "inner");
   CHECK(flam_module_set_parameter(root, "with.dot", b) == FLAM_ERROR_INVALID_ARGUMENT);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "with.dot");
-  CHECK(flam_module_set_child(inner, "root", root) == FLAM_ERROR_INVALID_ARGUMENT); /* would be a cycle */
+  CHECK(flam_module_set_child(inner, "root", root) ==
+        FLAM_ERROR_INVALID_ARGUMENT); /* would be a cycle */
   flam_error_clear();
   CHECK(flam_module_remove(root, "a") == FLAM_OK && flam_module_remove(root, "a") == FLAM_OK);
   CHECK(flam_module_numel(root) == 2);
@@ -89,7 +97,8 @@ static void test_names_and_paths(void) {
 static void test_state_dicts(void) {
   flam_module *from = tree(), *to = tree();
   flam_state *state = flam_module_state_dict(from), *odd = flam_state_new();
-  flam_tensor *a = flam_module_parameter(to, "a"), *fresh = vector(-1, -2), *values = flam_state_get(state, "a");
+  flam_tensor *a = flam_module_parameter(to, "a"), *fresh = vector(-1, -2),
+              *values = flam_state_get(state, "a");
   CHECK(flam_state_size(state) == 3); /* the passing buffer is not saved */
   CHECK(!flam_tensor_requires_grad(values) && flam_state_set(state, "a", fresh) == FLAM_OK);
   CHECK(flam_module_load_state_dict(to, state, 1) == FLAM_OK && equals(a, -1, -2));
@@ -112,16 +121,19 @@ static void test_state_dicts(void) {
 
 static void test_modes_and_gradients(void) {
   flam_module *root = tree(), *inner = flam_module_child(root, "inner");
-  flam_tensor *a = flam_module_parameter(root, "a"), *sum = flam_sum(a, NULL, 0, 0, FLAM_DTYPE_NONE), *grad;
+  flam_tensor *a = flam_module_parameter(root, "a"),
+              *sum = flam_sum(a, NULL, 0, 0, FLAM_DTYPE_NONE), *grad;
   CHECK(flam_module_is_training(root) && flam_module_is_training(inner));
   CHECK(flam_module_train(root, 0) == FLAM_OK && !flam_module_is_training(inner));
   CHECK(flam_backward((const flam_tensor *const *)&sum, 1, NULL, 0, 0, 0, NULL, 0) == FLAM_OK);
   grad = flam_tensor_grad(a);
   CHECK(equals(grad, 1, 1));
-  CHECK(flam_module_zero_grad(root, 1) == FLAM_OK && flam_tensor_grad(a) == NULL && flam_error_code() == FLAM_OK);
+  CHECK(flam_module_zero_grad(root, 1) == FLAM_OK && flam_tensor_grad(a) == NULL &&
+        flam_error_code() == FLAM_OK);
   CHECK(flam_module_requires_grad(root, 0) == FLAM_OK && !flam_tensor_requires_grad(a));
   CHECK(flam_module_to(root, 0, FLAM_F32, 0) == FLAM_OK && flam_tensor_dtype(a) == FLAM_F32);
-  CHECK(flam_tensor_data_ptr(a) != NULL); /* the handle from before the move is the parameter still */
+  CHECK(flam_tensor_data_ptr(a) !=
+        NULL); /* the handle from before the move is the parameter still */
   flam_tensor_release(grad);
   flam_tensor_release(sum);
   flam_tensor_release(a);
@@ -158,7 +170,8 @@ static void test_a_forward_in_c(void) {
 }
 
 /* Before the forward: doubles the input. After: keeps the output. */
-static flam_status double_input(void *user, const flam_tensor *input, const flam_tensor *output, flam_tensor **out) {
+static flam_status double_input(void *user, const flam_tensor *input, const flam_tensor *output,
+                                flam_tensor **out) {
   ++*(int *)user;
   if (!output) *out = flam_add(input, input, 1);
   return FLAM_OK;
@@ -177,7 +190,8 @@ static void test_hooks(void) {
   hook.run = double_input;
   hook.drop = count_drop;
   CHECK(flam_module_add_hook(module, FLAM_HOOK_FORWARD_PRE, &hook, &before) == FLAM_OK);
-  CHECK(flam_module_add_hook(module, FLAM_HOOK_FORWARD, &hook, &after) == FLAM_OK && before != after);
+  CHECK(flam_module_add_hook(module, FLAM_HOOK_FORWARD, &hook, &after) == FLAM_OK &&
+        before != after);
   y = flam_module_call(module, x);
   CHECK(equals(y, 6, 12) && runs == 2 && drops == 0);
   flam_tensor_release(y);
@@ -185,7 +199,8 @@ static void test_hooks(void) {
   CHECK(flam_module_remove_hook(module, before) == FLAM_OK && drops == 1);
   y = flam_module_call(module, x);
   CHECK(equals(y, 3, 6) && runs == 3);
-  CHECK(flam_module_add_hook(module, 77, &hook, &none) == FLAM_ERROR_INVALID_ARGUMENT && drops == 2);
+  CHECK(flam_module_add_hook(module, 77, &hook, &none) == FLAM_ERROR_INVALID_ARGUMENT &&
+        drops == 2);
   CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "77");
   flam_module_release(module); /* the hook that is left goes with the module */
   CHECK(drops == 4);

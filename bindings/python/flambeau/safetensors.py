@@ -15,9 +15,7 @@ def save_file(tensors, filename):
     """Writes a dict of names and tensors; the name must end with `.safetensors`."""
     filename = os.fspath(filename)
     if not filename.endswith(".safetensors"):
-        raise ValueError(
-            f"save_file: {filename!r} does not end with .safetensors; torch.save writes other formats"
-        )
+        raise ValueError(f"save_file: {filename!r} does not end with .safetensors; use torch.save")
     state = api.state_new()
     for name, tensor in tensors.items():
         api.state_set(state, name, tensor)

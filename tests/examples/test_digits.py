@@ -1,0 +1,106 @@
+"""The digits programs: they learn, they score each other's weights bit for bit, and neither the
+number of threads nor of workers nor the kind of device changes a result.
+"""
+
+import os
+import pty
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from programs import ROOT, accuracy, environment, python_digits, run
+
+LOGITS = 359 * 10 * 4
+
+
+def train(command, folder, name, *options, **env):
+    """(output, logits) of a training whose weights go to folder/name.safetensors."""
+    weights, logits = folder / f"{name}.safetensors", folder / f"{name}.logits"
+    output = run([*command, "--save", weights, "--logits", logits, *options], **env)
+    return output, logits.read_bytes()
+
+
+def test_every_language_learns(languages, tmp_path):
+    for name, command in languages.items():
+        output, logits = train(command, tmp_path, name)
+        assert accuracy(output) >= 97, f"{name}\n{output}"
+        assert len(logits) == LOGITS
+        assert "memory summary" in output and str(tmp_path / f"{name}.safetensors") in output
+
+
+def test_the_convolutional_form_learns(tmp_path):
+    output, _ = train(python_digits(), tmp_path, "conv", "--conv", "--epochs", "12")
+    assert accuracy(output) >= 97, output
+
+
+@pytest.mark.parametrize("form", ["mlp", "conv"])
+def test_weights_score_the_same_in_every_language(languages, tmp_path, form):
+    options = ["--conv"] if form == "conv" else []
+    for author, command in languages.items():
+        _, expected = train(command, tmp_path, author, "--epochs", "2", *options)
+        for reader, other in languages.items():
+            logits = tmp_path / "read.logits"
+            weights = tmp_path / f"{author}.safetensors"
+            run([*other, *options, "--weights", weights, "--logits", logits])
+            assert logits.read_bytes() == expected, f"{reader} reads what {author} wrote"
+
+
+def test_threads_workers_and_devices_change_nothing(languages, tmp_path):
+    for name, command in languages.items():
+        _, expected = train(command, tmp_path, name, "--epochs", "2", "--threads", "1")
+        for options in (["--threads", "2"], ["--workers", "0"], ["--workers", "5"]):
+            _, logits = train(command, tmp_path, name, "--epochs", "2", *options)
+            assert logits == expected, f"{name} {options}"
+        gpu = {"FLAMBEAU_SIM": "devices=1,as=cuda"}
+        output, logits = train(command, tmp_path, name, "--epochs", "2", **gpu)
+        assert "device   cuda" in output and "simulated" in output
+        assert logits == expected, f"{name} on a simulated GPU"
+        _, other = train(command, tmp_path, name, "--epochs", "2", "--seed", "1")
+        assert other != expected
+
+
+def test_the_plot_is_one_svg_with_the_curves(tmp_path):
+    path = tmp_path / "curves.svg"
+    train(python_digits(), tmp_path, "plot", "--epochs", "3", "--plot", path)
+    root = ElementTree.parse(path).getroot()
+    curves = root.findall(".//{http://www.w3.org/2000/svg}polyline")
+    assert [len(c.get("points").split()) for c in curves] == [3, 3, 3]
+
+
+def on_a_terminal(command):
+    """What a program writes to a terminal."""
+    main, other = pty.openpty()
+    process = subprocess.Popen(
+        [str(c) for c in command], cwd=ROOT, env=environment(TERM="xterm"), stdout=other
+    )
+    os.close(other)
+    written = b""
+    while True:
+        try:
+            chunk = os.read(main, 65536)
+        except OSError:  # the program closed its end
+            break
+        if not chunk:
+            break
+        written += chunk
+    os.close(main)
+    assert process.wait() == 0
+    return written.decode()
+
+
+def test_the_bar_is_drawn_on_terminals_only(languages, tmp_path):
+    for name, command in languages.items():
+        options = ["--epochs", "2", "--save", tmp_path / "bar.safetensors"]
+        plain = run([*command, *options])
+        assert "\x1b" not in plain and "\r" not in plain and "epoch   2/2" in plain, name
+        drawn = on_a_terminal([*command, *options])
+        assert "━" in drawn and "100 %" in drawn and "MiB" in drawn and "epoch   2/2" in drawn, name
+
+
+def test_what_cannot_be_had_is_said(languages, tmp_path):
+    absent = tmp_path / "absent.safetensors"
+    for name, command in languages.items():
+        assert "absent.safetensors" in run([*command, "--weights", absent], fails=True), name
+        assert "toaster" in run([*command, "--device", "toaster"], fails=True), name
+        text = run([*command, "--device", "cuda:7"], fails=True, FLAMBEAU_SIM="devices=1,as=cuda")
+        assert "cuda:7" in text, name
