@@ -23,7 +23,9 @@ def library() -> str:
 
 def environment(**more: str) -> dict[str, str]:
     base = {k: v for k, v in os.environ.items() if k != "FLAMBEAU_SIM"}
-    return base | {"FLAMBEAU_LIBRARY": library(), "PYTHONPATH": str(ROOT / "bindings/python")} | more
+    return (
+        base | {"FLAMBEAU_LIBRARY": library(), "PYTHONPATH": str(ROOT / "bindings/python")} | more
+    )
 
 
 def run(command: list, *, fails: bool = False, **env: str) -> str:
@@ -54,7 +56,9 @@ def python_digits() -> list:
 
 def rust_digits() -> list:
     target = ROOT / "build" / "rust"
-    run(["cargo", "build", "--locked", "--release", "--manifest-path", RUST, "--target-dir", target])
+    run(
+        ["cargo", "build", "--locked", "--release", "--manifest-path", RUST, "--target-dir", target]
+    )
     return [target / "release" / "digits", "--data", DATA]
 
 
