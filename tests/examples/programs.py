@@ -1,5 +1,5 @@
-"""The example programs as commands: Python's script, the C programs compiled as a user would, and the
-Rust one where it is there. All of them open the library of the last build.
+"""The example programs as commands: Python's script, the C programs compiled as a user would, and
+Rust's where it is there. All of them open the library of the last build.
 """
 
 from __future__ import annotations
