@@ -40,6 +40,13 @@ TOOLS = [
     ("python3", lambda: version(python(), "--version"), "tools and bindings", "python3", False),
     ("python3 venv", can_make_environments, "the tools' environment", "python3-venv", False),
     ("Python.h", has_python_headers, "the Python extension", "python3-dev", False),
+    (
+        "nlohmann/json",
+        lambda: os.path.exists("/usr/include/nlohmann/json.hpp"),
+        "the library reads safetensors with it",
+        "nlohmann-json3-dev",
+        False,
+    ),
     ("cargo", lambda: version("cargo", "--version"), "the Rust crates", "cargo", False),
     (
         "GoogleTest",

@@ -2,6 +2,9 @@
 // goes and how it enters the graph.
 #include "ops/call.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "base/error.h"
 #include "device/label.h"
 #include "ops/ops.h"
@@ -25,6 +28,25 @@ struct ConstantBackward {
   static constexpr auto name = "constant";
   Tensors operator()(const Tensor&) const { return {}; }
 };
+
+bool has_place(const Operand& o) { return o.tensor->defined() && !is_host_scalar(*o.tensor); }
+
+// The device whose operands are to move: the cpu where the others are on a GPU, since a program
+// that uses a GPU wants its data there; else the one that fewest operands are on.
+Device odd_device(std::span<const Operand> operands) {
+  Device odd;
+  std::ptrdiff_t fewest = PTRDIFF_MAX;
+  for (const Operand& o : operands) {
+    if (!has_place(o)) continue;
+    const Device device = o.tensor->device();
+    if (device.is_cpu()) return device;
+    const auto same = std::count_if(operands.begin(), operands.end(), [&](const Operand& p) {
+      return has_place(p) && p.tensor->device() == device;
+    });
+    if (same < fewest) fewest = same, odd = device;
+  }
+  return odd;
+}
 
 struct UnknownBackward {
   const char* op;
@@ -70,40 +92,31 @@ void Call::fail_devices(std::span<const Operand> operands) {
     facts += cat_text(i ? ", " : "", operand_name(name_, i), ": ", describe(*operands[i].tensor));
   }
   facts += ")";
-  // The odd one out: the device that fewest operands are on.
-  size_t odd = 0;
-  int fewest = 1 << 30;
+  const Device odd = odd_device(operands);
+  const auto other = std::find_if(operands.begin(), operands.end(), [&](const Operand& o) {
+    return has_place(o) && o.tensor->device() != odd;
+  });
+  const Device others = other->tensor->device();
+  const std::string place = cat_text(".to(\"", to_string(others), "\")");
+  std::string names, moves, owner;
+  size_t count = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].tensor->defined() || is_host_scalar(*operands[i].tensor)) continue;
-    int same = 0;
-    for (const Operand& o : operands) {
-      same += o.tensor->defined() && o.tensor->device() == operands[i].tensor->device();
-    }
-    if (same < fewest || (same == fewest && operands[i].tensor->device().is_cpu())) {
-      fewest = same;
-      odd = i;
-    }
+    const Tensor& t = *operands[i].tensor;
+    if (!has_place(operands[i]) || t.device() != odd) continue;
+    names += cat_text(count ? " and " : "", operand_name(name_, i));
+    moves += cat_text(count++ ? ", " : "", operand_name(name_, i), place);
+    if (owner.empty() && tensor_owner) owner = tensor_owner(t);
   }
-  const Tensor& culprit = *operands[odd].tensor;
-  Device others;
-  for (const Operand& o : operands) {
-    if (o.tensor->defined() && o.tensor->device() != culprit.device() &&
-        !is_host_scalar(*o.tensor)) {
-      others = o.tensor->device();
-    }
-  }
-  const std::string owner = tensor_owner ? tensor_owner(culprit) : "";
-  std::string cause = cat_text(operand_name(name_, odd), " is on ", to_string(culprit.device()),
+  std::string cause = cat_text(names, count > 1 ? " are on " : " is on ", to_string(odd),
                                ", the others on ", to_string(others));
-  if (!owner.empty()) cause += "; it is " + owner;
+  if (!owner.empty()) cause += (count > 1 ? "; the first is " : "; it is ") + owner;
   throw Error(Code::device_mismatch,
               cat_text("Expected all tensors to be on the same device, but found at least two "
                        "devices, ",
-                       to_string(others), " and ", to_string(culprit.device()), "!"),
+                       to_string(others), " and ", to_string(odd), "!"),
               facts + "\n" + cause,
-              owner.empty() ? cat_text("move it: ", operand_name(name_, odd), ".to(\"",
-                                       to_string(others), "\")")
-                            : cat_text("move the module: model.to(\"", to_string(others), "\")"));
+              owner.empty() ? "move " + std::string(count > 1 ? "them: " : "it: ") + moves
+                            : "move the module: model" + place);
 }
 
 void Call::replace(size_t i, Tensor t) {

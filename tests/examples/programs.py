@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "examples" / "data" / "digits.safetensors"
-RUST = ROOT / "examples" / "rust" / "Cargo.toml"
+RUST = ROOT / "examples" / "rust" / "digits" / "Cargo.toml"
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"]
 
 

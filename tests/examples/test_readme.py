@@ -1,0 +1,88 @@
+"""The README holds what it says: every program in it runs, a text block after a program is what that
+program prints, its commands exist, and its apt line has all that the build asks for.
+"""
+
+import re
+import shutil
+import sys
+
+import pytest
+from programs import ROOT, compile_c, run
+
+TEXT = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+PYTHON = [
+    (code, following[1] if following[0] == "text" else None)
+    for (language, code), following in zip(BLOCKS, [*BLOCKS[1:], ("", "")], strict=True)
+    if language == "python"
+]
+
+
+def block(language: str) -> str:
+    (code,) = [code for found, code in BLOCKS if found == language]
+    return code
+
+
+def learned(output: str) -> bool:
+    return 0 <= float(re.search(r"loss ([0-9.]+)", output).group(1)) < 0.05
+
+
+@pytest.mark.parametrize(("code", "expected"), PYTHON)
+def test_python_blocks(tmp_path, code, expected):
+    program = tmp_path / "program.py"
+    program.write_text(code)
+    output = run([sys.executable, program])
+    assert output == expected if expected else learned(output)
+
+
+def test_the_c_block(tmp_path):
+    source = tmp_path / "program.c"
+    source.write_text(block("c"))
+    assert learned(run([compile_c(source, tmp_path / "program")]))
+
+
+def test_the_rust_block(tmp_path):
+    if not shutil.which("cargo"):
+        pytest.fail("cargo is not there: sudo apt-get install -y cargo")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").write_text(block("rust"))
+    crate = ROOT / "bindings" / "rust" / "flambeau"
+    (tmp_path / "Cargo.toml").write_text(
+        '[package]\nname = "readme"\nversion = "0.0.0"\nedition = "2021"\n[workspace]\n'
+        f'[dependencies]\nflambeau = {{ path = "{crate}" }}\n'
+    )
+    manifest, target = tmp_path / "Cargo.toml", ROOT / "build" / "rust"
+    run(["cargo", "build", "--offline", "--manifest-path", manifest, "--target-dir", target])
+    assert learned(run([target / "debug" / "readme"]))
+
+
+def test_hello(tmp_path):
+    output = run([compile_c(ROOT / "examples/c/hello.c", tmp_path / "hello")])
+    assert output == "tensor([[1.5000, 2.5000],\n        [3.5000, 4.5000]])\n"
+
+
+def test_the_cmake_project(tmp_path):
+    cmake = shutil.which("cmake", path=f"{ROOT / '.venv/bin'}:/usr/bin:/usr/local/bin")
+    run([cmake, "-S", ROOT / "examples/c", "-B", tmp_path])
+    run([cmake, "--build", tmp_path])
+    assert "epoch   1/1" in run([tmp_path / "digits", "--epochs", "1", "--save", tmp_path / "w.pt"])
+
+
+def test_commands_and_folders_exist():
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = re.findall(r"(?:`|&& |^)make ([a-z-]+)", TEXT, re.MULTILINE)
+    assert {"demo", "test", "doctor", "help", "install", "gpu-check"} <= set(named) <= set(targets)
+    rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
+    for path in re.findall(r"`([a-z/_]+)`", " ".join(rows)):
+        assert (ROOT / path).is_dir(), path
+    for path in re.findall(r"\]\(([^)h][^)]*)\)", TEXT):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_apt_line_has_all_that_doctor_asks_for(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "lib" / "build"))
+    import doctor
+
+    line = re.search(r"apt-get install -y ([a-z0-9 +-]+?) &&", TEXT).group(1).split()
+    needed = {package for *_, package, optional in doctor.TOOLS if package and not optional}
+    assert needed - {"python3"} <= set(line)
