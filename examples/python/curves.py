@@ -36,13 +36,15 @@ def rule(y, across, kind):
     return f'<line x1="{LEFT}" x2="{LEFT + across}" y1="{y:.1f}" y2="{y:.1f}" class="{kind}"/>'
 
 
-def spread(positions, gap=15):
-    """Positions of labels, moved apart so that no two overlap; their order stays."""
+def spread(positions, lowest, gap=15):
+    """Positions of labels, moved apart so that no two overlap and none is below `lowest`; their
+    order stays."""
     order = sorted(range(len(positions)), key=positions.__getitem__)
     placed = list(positions)
-    for before, after in zip(order, order[1:]):
+    for before, after in zip(order, order[1:], strict=False):
         placed[after] = max(placed[after], placed[before] + gap)
-    return placed
+    over = max(0, placed[order[-1]] - lowest)
+    return [y - over for y in placed]
 
 
 def panel(heading, unit, series, colors):
@@ -68,7 +70,7 @@ def panel(heading, unit, series, colors):
     ):
         parts.append(text(x(mark), TOP + down + 18, str(mark), anchor="middle"))
     parts.append(text(LEFT + across / 2, TOP + down + 36, "epoch", anchor="middle"))
-    ends = spread([y(curve[-1]) for curve in series.values()])
+    ends = spread([y(curve[-1]) for curve in series.values()], lowest=TOP + down - 6)
     for (name, curve), end in zip(series.items(), ends):
         color = colors[name]
         points = " ".join(f"{x(i + 1):.1f},{y(v):.1f}" for i, v in enumerate(curve))

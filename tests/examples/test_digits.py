@@ -28,6 +28,13 @@ def test_every_language_learns(languages, tmp_path):
         assert "memory summary" in output and str(tmp_path / f"{name}.safetensors") in output
 
 
+def test_c_and_rust_train_to_the_same_weights(languages, tmp_path):
+    """Both take their batches from the library's own loader, so nothing differs from seed to weight."""
+    native = [command for name, command in languages.items() if name != "python"]
+    trained = {train(command, tmp_path, "native", "--epochs", "3")[1] for command in native}
+    assert len(trained) == 1
+
+
 def test_the_convolutional_form_learns(tmp_path):
     output, _ = train(python_digits(), tmp_path, "conv", "--conv", "--epochs", "12")
     assert accuracy(output) >= 97, output
