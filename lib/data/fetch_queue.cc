@@ -2,6 +2,7 @@
 #include "data/fetch_queue.h"
 
 #include "base/thread_pool.h"
+#include "graph/generator.h"
 #include "ops/ops.h"
 
 namespace flambeau::data {
@@ -33,9 +34,10 @@ FetchQueue::~FetchQueue() {
   for (std::thread& t : threads_) t.join();
 }
 
-void FetchQueue::submit(std::vector<int64_t> indices) {
+void FetchQueue::submit(std::vector<int64_t> indices, uint64_t seed) {
   auto job = std::make_shared<Job>();
   job->indices = std::move(indices);
+  job->seed = seed;
   {
     std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
@@ -51,6 +53,9 @@ size_t FetchQueue::in_flight() const {
 }
 
 void FetchQueue::fetch(Job& job) noexcept {
+  // Draws of a data set follow from the batch, not from the thread that happens to fetch it.
+  const auto generator = make_ref<Generator>(kCpu, job.seed);
+  const GeneratorScope scope(*generator);
   try {
     job.batch = dataset_->fetch(job.indices);
     if (pin_memory_ && (is_available(DeviceType::cuda) || is_available(DeviceType::sim))) {

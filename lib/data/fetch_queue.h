@@ -19,7 +19,8 @@ class FetchQueue {
   ~FetchQueue();  // waits for fetches that are running
   FetchQueue(const FetchQueue&) = delete;
 
-  void submit(std::vector<int64_t> indices);
+  // `seed`: of the random numbers drawn while this batch is fetched, whoever fetches it.
+  void submit(std::vector<int64_t> indices, uint64_t seed);
   bool empty() const;
   size_t in_flight() const;
   Batch next();  // waits; the queue must not be empty
@@ -28,6 +29,7 @@ class FetchQueue {
  private:
   struct Job {
     std::vector<int64_t> indices;
+    uint64_t seed;
     Batch batch;
     std::exception_ptr error;
     enum { waiting, running, done } state = waiting;

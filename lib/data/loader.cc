@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/philox.h"
+#include "kernels/philox.h"
 
 namespace flambeau::data {
 
@@ -15,8 +15,8 @@ std::vector<int64_t> shuffled_order(int64_t n, uint64_t seed, int64_t epoch) {
   // Fisher and Yates; a 64-bit draw per swap leaves a bias below 2^-40 for any n that fits in
   // memory.
   for (int64_t i = n - 1; i > 0; --i) {
-    const PhiloxWords w = philox(seed, uint64_t(i), uint64_t(epoch));
-    const uint64_t draw = uint64_t(w.v[0]) << 32 | w.v[1];
+    const Words w = philox(seed, uint64_t(epoch), uint64_t(i));
+    const uint64_t draw = uint64_t(w.word[0]) << 32 | w.word[1];
     const auto j = size_t((unsigned __int128)(draw)*uint64_t(i + 1) >> 64);
     std::swap(order[size_t(i)], order[j]);
   }
@@ -65,8 +65,15 @@ void flam_loader::fill() {
     order_ = data::shuffled_order(dataset_->size(), options_.seed, epoch_);
     order_epoch_ = epoch_;
   }
-  while (submitted_ < total && submitted_ - delivered_ < depth)
-    queue_.submit(batch_indices(submitted_++));
+  while (submitted_ < total && submitted_ - delivered_ < depth) {
+    queue_.submit(batch_indices(submitted_), batch_seed(submitted_));
+    ++submitted_;
+  }
+}
+
+uint64_t flam_loader::batch_seed(int64_t batch) const {
+  const Words w = philox(options_.seed, ~uint64_t(epoch_), uint64_t(batch));
+  return uint64_t(w.word[0]) << 32 | w.word[1];
 }
 
 std::optional<data::Batch> flam_loader::next() {
@@ -98,6 +105,6 @@ void flam_loader::seek(int64_t epoch, int64_t batch) {
 void flam_loader::submit(std::vector<int64_t> indices) {
   if (!manual_) queue_.clear();
   manual_ = true;
+  queue_.submit(std::move(indices), batch_seed(submitted_));
   ++submitted_;
-  queue_.submit(std::move(indices));
 }

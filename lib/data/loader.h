@@ -37,6 +37,7 @@ struct flam_loader final : flambeau::RefCounted {
  private:
   void fill();  // submits batches of this epoch up to the prefetch depth
   std::vector<int64_t> batch_indices(int64_t batch) const;
+  uint64_t batch_seed(int64_t batch) const;
 
   flambeau::Ref<flam_dataset> dataset_;
   flambeau::data::LoaderOptions options_;

@@ -103,14 +103,19 @@ bool query(Stream s) {
   return true;
 }
 
+AfterWait after_wait = nullptr;
+
 void synchronize(Stream s) {
-  if (!s.device.is_cpu())
-    hal::call<&Table::stream_synchronize>(s.device, "stream synchronize", native_stream(s));
+  if (s.device.is_cpu()) return;
+  hal::call<&Table::stream_synchronize>(s.device, "stream synchronize", native_stream(s));
+  if (after_wait) after_wait(s.device);
 }
 
 void synchronize(Device d) {
   d = resolve(d);
-  if (!d.is_cpu()) hal::call<&Table::synchronize>(d, "device synchronize");
+  if (d.is_cpu()) return;
+  hal::call<&Table::synchronize>(d, "device synchronize");
+  if (after_wait) after_wait(d);
 }
 
 void wait_stream(Stream waiting, Stream awaited) {

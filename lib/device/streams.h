@@ -30,4 +30,9 @@ class StreamScope {
   Stream before_;
 };
 
+// Called when a wait for a device has ended: throws what its kernels reported meanwhile. Set by the
+// layer that has such reports.
+using AfterWait = void (*)(Device d);
+extern AfterWait after_wait;
+
 }  // namespace flambeau

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "device/streams.h"
 
 namespace flambeau {
 namespace {
@@ -45,6 +46,8 @@ void check_reports(Device d) {
   *r = Report{};
   throw_index(seen.op, seen.index, seen.dim, seen.size);
 }
+
+[[maybe_unused]] static const bool registered = (after_wait = check_reports, true);
 
 Report* report_of(Device d) {
   if (d.is_cpu()) return nullptr;

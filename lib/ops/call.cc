@@ -17,6 +17,15 @@ namespace {
 
 bool is_host_scalar(const Tensor& t) { return t.dim() == 0 && t.device().is_cpu(); }
 
+bool broadcastable(DimsView a, DimsView b) {
+  const size_t shared = std::min(a.size(), b.size());
+  for (size_t i = 1; i <= shared; ++i) {
+    const int64_t x = a[a.size() - i], y = b[b.size() - i];
+    if (x != y && x != 1 && y != 1) return false;
+  }
+  return true;
+}
+
 bool same_geometry(const Tensor& a, const Tensor& b) {
   return a.offset() == b.offset() && a.dtype() == b.dtype() &&
          std::equal(a.sizes().begin(), a.sizes().end(), b.sizes().begin(), b.sizes().end()) &&
@@ -119,6 +128,30 @@ void Call::fail_devices(std::span<const Operand> operands) {
                             : "move the module: model" + place);
 }
 
+// "add(input: f32[3] on cpu, other: f32[4] on cpu)".
+std::string Call::as_call() const {
+  std::string text = std::string(name_) + "(";
+  for (size_t i = 0; i < in_.size(); ++i) {
+    text += cat_text(i ? ", " : "", operand_name(name_, i), ": ", describe(*in_[i]));
+  }
+  return text + ")";
+}
+
+// Throws: the sizes that differ, in torch's words, and the operands they belong to.
+void Call::fail_shapes(DimsView a, DimsView b) const {
+  const size_t n = std::max(a.size(), b.size());
+  for (size_t d = n; d-- > 0;) {
+    const int64_t x = d + a.size() < n ? 1 : a[d + a.size() - n];
+    const int64_t y = d + b.size() < n ? 1 : b[d + b.size() - n];
+    if (x == y || x == 1 || y == 1) continue;
+    throw Error(Code::shape,
+                cat_text("The size of tensor a (", x, ") must match the size of tensor b (", y,
+                         ") at non-singleton dimension ", d),
+                as_call(), "sizes broadcast where they are equal or one of them is 1");
+  }
+  fail(Code::internal, name_, ": shapes ", to_string(a), " and ", to_string(b));
+}
+
 void Call::replace(size_t i, Tensor t) {
   if (owned_.empty()) owned_.resize(in_.size());
   owned_[i] = std::move(t);
@@ -201,7 +234,10 @@ Tensor Call::map(const Kernel& k, std::initializer_list<Operand> xs, MapParams p
   Dims shape;
   if (!same_shape) {
     shape = Dims(first.sizes());
-    for (size_t i = 1; i < n; ++i) shape = broadcast_shapes(shape, inputs[i]->sizes());
+    for (size_t i = 1; i < n; ++i) {
+      if (!broadcastable(shape, inputs[i]->sizes())) fail_shapes(shape, inputs[i]->sizes());
+      shape = broadcast_shapes(shape, inputs[i]->sizes());
+    }
   }
   const DimsView sizes = same_shape ? first.sizes() : DimsView(shape);
 

@@ -88,6 +88,8 @@ class Call {
   }
   [[noreturn]] void fail_devices(std::span<const Operand> operands);
   void apply_autocast(Cast cast);
+  std::string as_call() const;
+  [[noreturn]] void fail_shapes(DimsView a, DimsView b) const;
   void replace(size_t i, Tensor t);
   const Tensor& adopt_target();
   bool overlaps_operand(const Tensor& t) const;
