@@ -128,8 +128,9 @@ def _ffi(include: pathlib.Path) -> dict[str, str]:
     if tool:
         return {f"{FOLDER}/{name}": _bindgen(include, tool, *how) for name, how in openings.items()}
     print(
-        f"no bindgen {BINDGEN} (build/tools, PATH or BINDGEN): {FOLDER}/ffi.rs and link.rs were neither checked nor "
-        f"written; cargo install --locked --root build/tools bindgen-cli --version {BINDGEN}",
+        f"no bindgen {BINDGEN} (build/tools, PATH or BINDGEN): {FOLDER}/ffi.rs and link.rs were "
+        "neither checked nor written; cargo install --locked --root build/tools bindgen-cli "
+        f"--version {BINDGEN}",
         file=sys.stderr,
     )
     return {

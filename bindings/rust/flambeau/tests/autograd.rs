@@ -36,7 +36,7 @@ fn backward_accumulates_and_grad_does_not() {
     backward_with(&[&y], BackwardOptions { grad_tensors: Some(&seeds), ..Default::default() })
         .unwrap();
     assert_eq!(grad_of(&x), [4.0, 44.0]);
-    let g = grad(&[(&x * 3.0).sum().unwrap()], &[x.clone()]).unwrap();
+    let g = grad(&[(&x * 3.0).sum().unwrap()], &[&x]).unwrap();
     assert_eq!(g[0].to_vec::<f32>().unwrap(), [3.0, 3.0]);
     assert_eq!(grad_of(&x), [4.0, 44.0]);
 }

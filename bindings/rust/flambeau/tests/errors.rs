@@ -12,7 +12,7 @@ fn a_failed_call_gives_code_and_text_and_leaves_nothing() {
     assert!(error.message().contains("[2]") && error.message().contains("[3]"), "{}", error);
     assert!(format!("{:?}", error).starts_with("Error(SHAPE): "));
     assert_eq!(a.add(1.0).unwrap().to_vec::<f32>().unwrap(), [2.0, 3.0]);
-    assert_eq!(a.matmul(&Tensor::from([1i64, 2])).unwrap_err().status(), Status::DTYPE);
+    assert_eq!(a.matmul(Tensor::from([1i64, 2])).unwrap_err().status(), Status::DTYPE);
 }
 
 #[test]

@@ -16,7 +16,7 @@ struct Linear {
 }
 
 impl Linear {
-    fn new(inputs: i64, outputs: i64) -> Result<nn::Layer> {
+    fn layer(inputs: i64, outputs: i64) -> Result<nn::Layer> {
         let weight = randn(&[outputs, inputs])?.mul(0.5)?;
         nn::Layer::new(Linear { weight, bias: flambeau::zeros(&[outputs])? })
     }
@@ -40,9 +40,9 @@ struct Net {
 }
 
 impl Net {
-    fn new() -> Result<nn::Layer> {
+    fn layer() -> Result<nn::Layer> {
         let seen = flambeau::zeros(&[1])?;
-        nn::Layer::new(Net { first: Linear::new(2, 8)?, second: Linear::new(8, 1)?, seen })
+        nn::Layer::new(Net { first: Linear::layer(2, 8)?, second: Linear::layer(8, 1)?, seen })
     }
 }
 
@@ -64,7 +64,7 @@ fn names(state: &State) -> Vec<String> {
 
 #[test]
 fn parameters_join_the_tree() {
-    let mut net = Net::new().unwrap();
+    let mut net = Net::layer().unwrap();
     assert_eq!(net.r#type(), "Net");
     let parameters = net.named_parameters().unwrap();
     assert_eq!(names(&parameters), ["first.weight", "first.bias", "second.weight", "second.bias"]);
@@ -89,7 +89,7 @@ fn state_goes_through_files() {
     for file in ["net.safetensors", "net.pt"] {
         let path = folder.join(file);
         let path = path.to_str().unwrap();
-        let (net, mut other) = (Net::new().unwrap(), Net::new().unwrap());
+        let (net, mut other) = (Net::layer().unwrap(), Net::layer().unwrap());
         save(&net.state_dict().unwrap(), path).unwrap();
         other.load_state_dict(&load(path).unwrap()).unwrap();
         let (a, b) = (net.forward(&x).unwrap(), other.forward(&x).unwrap());
@@ -104,7 +104,7 @@ fn state_goes_through_files() {
 
 fn train(mut optimizer: Optimizer, net: &nn::Layer) -> f32 {
     let x = randn(&[64, 2]).unwrap();
-    let y = x.select(1, 0).unwrap().mul(&x.select(1, 1).unwrap()).unwrap().unsqueeze(1).unwrap();
+    let y = x.select(1, 0).unwrap().mul(x.select(1, 1).unwrap()).unwrap().unsqueeze(1).unwrap();
     let mut schedule = Scheduler::step_lr(&optimizer, 1000).unwrap();
     let mut last = f32::INFINITY;
     for _ in 0..200 {
@@ -121,11 +121,11 @@ fn train(mut optimizer: Optimizer, net: &nn::Layer) -> f32 {
 #[test]
 fn optimizers_train() {
     manual_seed(1).unwrap();
-    let net = Net::new().unwrap();
+    let net = Net::layer().unwrap();
     let options = AdamOptions { lr: 0.05, ..Default::default() };
     let adam = Optimizer::adam_with(&net.parameters().unwrap(), options).unwrap();
     assert!(train(adam, &net) < 0.1);
-    let net = Net::new().unwrap();
+    let net = Net::layer().unwrap();
     let options = SgdOptions { lr: 0.1, momentum: 0.9, ..Default::default() };
     let sgd = Optimizer::sgd_with(&net.parameters().unwrap(), options).unwrap();
     assert!(train(sgd, &net) < 0.2);
