@@ -29,7 +29,7 @@ def test_every_language_learns(languages, tmp_path):
 
 
 def test_c_and_rust_train_to_the_same_weights(languages, tmp_path):
-    """Both take their batches from the library's own loader, so nothing differs from seed to weight."""
+    """Both take their batches from the library's own loader: nothing differs."""
     native = [command for name, command in languages.items() if name != "python"]
     trained = {train(command, tmp_path, "native", "--epochs", "3")[1] for command in native}
     assert len(trained) == 1

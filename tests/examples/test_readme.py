@@ -1,5 +1,5 @@
-"""The README holds what it says: every program in it runs, a text block after a program is what that
-program prints, its commands exist, and its apt line has all that the build asks for.
+"""The README holds what it says: every program in it runs, a text block after a program is what
+that program prints, its commands exist, and its apt line has all that the build asks for.
 """
 
 import re
