@@ -58,10 +58,11 @@ def test_threads_workers_and_devices_change_nothing(languages, tmp_path):
         for options in (["--threads", "2"], ["--workers", "0"], ["--workers", "5"]):
             _, logits = train(command, tmp_path, name, "--epochs", "2", *options)
             assert logits == expected, f"{name} {options}"
-        gpu = {"FLAMBEAU_SIM": "devices=1,as=cuda"}
-        output, logits = train(command, tmp_path, name, "--epochs", "2", **gpu)
-        assert "device   cuda" in output and "simulated" in output
-        assert logits == expected, f"{name} on a simulated GPU"
+        for schedule in ("eager", "lazy", "random"):
+            gpu = {"FLAMBEAU_SIM": f"devices=1,as=cuda,schedule={schedule}"}
+            output, logits = train(command, tmp_path, name, "--epochs", "2", **gpu)
+            assert "device   cuda" in output and "simulated" in output
+            assert logits == expected, f"{name} on a simulated GPU, {schedule}"
         _, other = train(command, tmp_path, name, "--epochs", "2", "--seed", "1")
         assert other != expected
 
