@@ -1,95 +1,60 @@
 // Thread-local free lists for small objects that are made and dropped on every op (tensors,
 // storages, nodes). An object may be freed on another thread than it was made on: it then joins
-// that thread's list.
+// that thread's list. The lists of a thread are made on its first use of them and go when it ends.
 #pragma once
 #include <cstddef>
 #include <new>
 
+#include "base/thread_local.h"
+
 namespace flambeau {
 
-template <size_t Bytes> class FreeList {
- public:
-  static void* get() {
-    Lists& l = lists();
-    if (!l.head) return ::operator new(Bytes);
-    Slot* s = l.head;
-    l.head = s->next;
-    --l.count;
-    return s;
-  }
-  static void put(void* p) noexcept {
-    Lists& l = lists();
-    if (l.closed || l.count >= kMost) return ::operator delete(p);
-    l.head = new (p) Slot{l.head};
-    ++l.count;
-  }
+namespace detail {
 
- private:
-  static constexpr int kMost = 1024;
+inline constexpr size_t kPooledStep = 64, kPooledClasses = 8;  // sizes rounded up to the step
+
+struct PooledLists {
+  static constexpr int kMost = 1024;  // objects of one size
   struct Slot {
     Slot* next;
   };
-  struct Lists {
-    Slot* head = nullptr;
-    int count = 0;
-    bool closed = false;  // the thread is ending: objects that outlive the list go to the heap
-    ~Lists() {
-      closed = true;
-      while (head) {
-        Slot* next = head->next;
-        ::operator delete(head);
-        head = next;
-      }
-    }
-  };
-  static Lists& lists() {
-    thread_local Lists l;
-    return l;
-  }
+  Slot* head[kPooledClasses] = {};
+  int count[kPooledClasses] = {};
 };
 
-// Gives a class pooled operator new and delete; derived classes of another size get lists of their
-// own.
+inline FLAM_THREAD_LOCAL PooledLists* t_pooled = nullptr;
+// This thread's lists, or null where it is ending (or memory is short): the heap serves then.
+PooledLists* make_pooled() noexcept;
+
+}  // namespace detail
+
+// Gives a class pooled operator new and delete.
 struct Pooled {
   static void* operator new(size_t n) {
-    return n <= 512 ? by_class(n, nullptr) : ::operator new(n);
+    const size_t c = class_of(n);
+    if (c >= detail::kPooledClasses) return ::operator new(n);
+    detail::PooledLists* l = detail::t_pooled;
+    if (!l || !l->head[c]) [[unlikely]]
+      return ::operator new((c + 1) * detail::kPooledStep);
+    auto* s = l->head[c];
+    l->head[c] = s->next;
+    --l->count[c];
+    return s;
   }
   static void operator delete(void* p, size_t n) noexcept {
-    if (n <= 512) {
-      by_class(n, p);
-    } else {
-      ::operator delete(p);
-    }
+    const size_t c = class_of(n);
+    if (c >= detail::kPooledClasses) return ::operator delete(p);
+    detail::PooledLists* l = detail::t_pooled;
+    if (!l) [[unlikely]]
+      l = detail::make_pooled();
+    if (!l || l->count[c] >= detail::PooledLists::kMost) [[unlikely]]
+      return ::operator delete(p);
+    l->head[c] = new (p) detail::PooledLists::Slot{l->head[c]};
+    ++l->count[c];
   }
 
  private:
-  // Rounds to 64-byte classes; with p it returns p to its list, without it takes one.
-  static void* by_class(size_t n, void* p) {
-    switch ((n + 63) / 64) {
-      case 0:
-      case 1:
-        return swap<64>(p);
-      case 2:
-        return swap<128>(p);
-      case 3:
-        return swap<192>(p);
-      case 4:
-        return swap<256>(p);
-      case 5:
-        return swap<320>(p);
-      case 6:
-        return swap<384>(p);
-      case 7:
-        return swap<448>(p);
-      default:
-        return swap<512>(p);
-    }
-  }
-  template <size_t Bytes> static void* swap(void* p) {
-    if (!p) return FreeList<Bytes>::get();
-    FreeList<Bytes>::put(p);
-    return nullptr;
-  }
+  static constexpr size_t class_of(size_t n) { return (n - 1) / detail::kPooledStep; }
 };
 
 }  // namespace flambeau

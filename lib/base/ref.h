@@ -15,8 +15,11 @@ class RefCounted {
   RefCounted& operator=(const RefCounted&) = delete;
 
   void retain() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-  void release() noexcept {
-    if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy();
+  void release() noexcept {  // the only owner needs no exclusive access to see that it is
+    if (count_.load(std::memory_order_acquire) == 1 ||
+        count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      destroy();
+    }
   }
   int32_t use_count() const noexcept { return count_.load(std::memory_order_relaxed); }
 

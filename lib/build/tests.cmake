@@ -76,7 +76,8 @@ foreach(file IN LISTS c_tests)
 endforeach()
 
 # Benchmarks: programs over the library as a user has it, `make bench` runs them.
-file(GLOB benchmarks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/bench/*.cc)
+file(GLOB benchmarks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/bench/*.cc
+     ${PROJECT_SOURCE_DIR}/tests/bench/*.c)
 foreach(file IN LISTS benchmarks)
   get_filename_component(name ${file} NAME_WE)
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${file})

@@ -75,12 +75,12 @@ void Walk::add_root(const Tensor& root, const Tensor& grad) {
   Tensor g = grad;
   if (!g) {
     check(root.numel() == 1, Code::autograd,
-          "grad can be implicitly created only for scalar outputs, got ", describe(root));
+          "grad can be implicitly created only for scalar outputs, got ", root);
     g = ops::ones(root.sizes(), root.dtype(), root.device());
   } else {
     check(std::equal(g.sizes().begin(), g.sizes().end(), root.sizes().begin(), root.sizes().end()),
-          Code::shape, "Mismatch in shape: grad_output has a shape of ", to_string(g.sizes()),
-          " and output has a shape of ", to_string(root.sizes()));
+          Code::shape, "Mismatch in shape: grad_output has a shape of ", ShapeText{g.sizes()},
+          " and output has a shape of ", ShapeText{root.sizes()});
   }
   // Count users of everything reachable that was not reached from an earlier root.
   if (!tasks_.count(e.key())) {
@@ -105,7 +105,7 @@ void Walk::add_root(const Tensor& root, const Tensor& grad) {
 void Walk::capture(size_t index, const Tensor& input) {
   const Edge e = gradient_edge(input);
   check(bool(e), Code::autograd,
-        "One of the differentiated Tensors does not require grad: ", describe(input));
+        "One of the differentiated Tensors does not require grad: ", input);
   if (captured.size() <= index) captured.resize(index + 1);
   const auto it = tasks_.find(e.key());
   if (it == tasks_.end()) return;
@@ -149,7 +149,7 @@ void Walk::limit_to_captures() {
 Tensor conform(Tensor g, DimsView sizes, Dtype dtype, const char* op) {
   if (!std::equal(sizes.begin(), sizes.end(), g.sizes().begin(), g.sizes().end())) {
     check(broadcasts_to(sizes, g.sizes()), Code::internal, "\"", op,
-          "\" returned a gradient of shape ", to_string(g.sizes()), " where ", to_string(sizes),
+          "\" returned a gradient of shape ", ShapeText{g.sizes()}, " where ", ShapeText{sizes},
           " was expected");
     g = ops::sum_to(g, sizes);
   }
@@ -300,7 +300,7 @@ Tensors gradients(TensorsView roots, TensorsView grads, TensorsView inputs, bool
     check(walk.captured[i].defined() || allow_unused, Code::autograd,
           "One of the differentiated Tensors appears to not have been used in the graph. Set "
           "allow_unused=True if this is the desired behavior. Input ",
-          i, ": ", describe(inputs[i]));
+          i, ": ", inputs[i]);
   }
   return std::move(walk.captured);
 }

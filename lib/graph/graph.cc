@@ -73,23 +73,25 @@ void set_history(const Tensor& t, Ref<Node> node) {
 // -----------------------------------------------------------------------------------------------
 
 uint64_t Node::next_sequence() {
-  thread_local constinit uint64_t next = 0;
+  static FLAM_THREAD_LOCAL uint64_t next = 0;
   return next++;
 }
 
 void Node::destroy() noexcept {
   // Deleting a node drops its edges; nodes that die by that queue up here instead of recursing.
-  thread_local constinit bool running = false;
-  thread_local SmallVector<Node*, 8> queue;
-  queue.push_back(this);
-  if (running) return;
-  running = true;
-  while (!queue.empty()) {
-    Node* n = queue.back();
-    queue.pop_back();
+  using Queue = SmallVector<Node*, 8>;
+  static FLAM_THREAD_LOCAL Queue* running = nullptr;
+  if (running) return running->push_back(this);
+  Queue queue;
+  running = &queue;
+  Node* n = this;
+  while (true) {
     delete n;
+    if (queue.empty()) break;
+    n = queue.back();
+    queue.pop_back();
   }
-  running = false;
+  running = nullptr;
 }
 
 void fail_freed(const char* op) {

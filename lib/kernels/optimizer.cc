@@ -13,17 +13,15 @@ namespace {
 
 const float* cell_of(const char* op, const Tensor& t) {
   if (!t.defined()) return nullptr;
-  check(t.dtype() == Dtype::f32 && t.numel() == 1, Code::dtype, op, ": a cell is one f32, not ",
-        describe(t));
+  check(t.dtype() == Dtype::f32 && t.numel() == 1, Code::dtype, op, ": a cell is one f32, not ", t);
   return t.data_as<float>();
 }
 
 char* side_by_side(const char* op, const Tensor& t, const Tensor& model) {
   if (!t.defined()) return nullptr;
   check(t.dtype() == model.dtype() && t.device() == model.device() && t.numel() == model.numel(),
-        Code::invalid_argument, op, ": ", describe(t), " does not match the parameter ",
-        describe(model));
-  check(t.is_contiguous(), Code::unsupported, op, ": ", describe(t), " is not contiguous");
+        Code::invalid_argument, op, ": ", t, " does not match the parameter ", model);
+  check(t.is_contiguous(), Code::unsupported, op, ": ", t, " is not contiguous");
   return static_cast<char*>(t.data());
 }
 

@@ -65,8 +65,8 @@ namespace ops {
 Tensor copy_(const Tensor& dst, const Tensor& src, bool non_blocking) {
   if (dst.is_same(src)) return dst;
   check(broadcasts_to(src.sizes(), dst.sizes()), Code::shape, "copy_: source of shape ",
-        to_string(src.sizes()), " does not broadcast to the destination's ",
-        to_string(dst.sizes()));
+        ShapeText{src.sizes()}, " does not broadcast to the destination's ",
+        ShapeText{dst.sizes()});
   check_into(dst, "copy", Into::inplace);
   Into scope(dst, "copy", Into::inplace);
   Call c{"copy", Cast::keep, {dst, src}, Devices::any};

@@ -74,7 +74,7 @@ void check_classes(const Tensor& x, const Tensor& target, const Tensor& weight, 
   check(target.dim() == x.dim() - 1, Code::shape,
         "cross_entropy: class indices have input's shape without its classes; "
         "got target ",
-        describe(target), " for input ", describe(x));
+        target, " for input ", x);
   for (int64_t d = 0, t = 0; d < x.dim(); ++d) {
     if (d == dim) continue;
     if (d == 0 && x.sizes()[0] != target.sizes()[0]) {
@@ -88,7 +88,7 @@ void check_classes(const Tensor& x, const Tensor& target, const Tensor& weight, 
   if (!weight) return;
   check(weight.dim() == 1 && weight.sizes()[0] == x.size(dim), Code::shape,
         "weight tensor should be defined either for all ", x.size(dim),
-        " classes or no classes but got weight tensor of shape: ", describe(weight));
+        " classes or no classes but got weight tensor of shape: ", weight);
 }
 
 // On the cpu, where the indices can be read without waiting.
@@ -154,7 +154,7 @@ Tensor of_probabilities(const Tensor& x, const Tensor& target, const Tensor& wei
 }
 
 int64_t class_dim(const char* op, const Tensor& x) {
-  check(x.dim() > 0, Code::shape, op, ": input needs a dimension of classes, got ", describe(x));
+  check(x.dim() > 0, Code::shape, op, ": input needs a dimension of classes, got ", x);
   return x.dim() == 1 ? 0 : 1;
 }
 

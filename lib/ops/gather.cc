@@ -46,12 +46,12 @@ void check_covers(const char* op, const char* who, const Tensor& x, const Tensor
                   int64_t skip) {
   check(index.numel() == 0 || dims_of(x) == dims_of(index), Code::shape, op,
         "(): Index tensor must have the same number of dimensions as ", who,
-        " tensor: ", to_string(index.sizes()), " and ", to_string(x.sizes()));
+        " tensor: ", ShapeText{index.sizes()}, " and ", ShapeText{x.sizes()});
   if (index.numel() == 0 || x.dim() != index.dim()) return;
   for (int64_t d = 0; d < x.dim(); ++d) {
     check(d == skip || index.sizes()[size_t(d)] <= x.sizes()[size_t(d)], Code::shape, op,
-          "(): Expected index ", to_string(index.sizes()), " to be no larger than ", who, " ",
-          to_string(x.sizes()), " apart from dimension ", skip);
+          "(): Expected index ", ShapeText{index.sizes()}, " to be no larger than ", who, " ",
+          ShapeText{x.sizes()}, " apart from dimension ", skip);
   }
 }
 

@@ -70,7 +70,7 @@ class Selector {
             "index: fewer tensors than items of kind tensor");
       const Tensor& t = tensors_[next++];
       check(!is_floating(t.dtype()), Code::dtype,
-            "tensors used as indices must be long, int, byte or bool tensors, got ", describe(t));
+            "tensors used as indices must be long, int, byte or bool tensors, got ", t);
       taken += is_mask(t) ? t.dim() : 1;
     }
     return taken;
@@ -193,8 +193,8 @@ Tensor index_put_(const Tensor& x, DimsView kinds, DimsView bounds, TensorsView 
   const Dims shape = indexed_shape("index_put", s.view, s.lists);
   const Tensor source = without_leading_ones(values, int64_t(shape.size()));
   check(broadcasts_to(source.sizes(), shape), Code::shape, "shape mismatch: value tensor of shape ",
-        to_string(values.sizes()), " cannot be broadcast to indexing result of shape ",
-        to_string(shape));
+        ShapeText{values.sizes()}, " cannot be broadcast to indexing result of shape ",
+        ShapeText{shape});
   write_lists(s.view, s.lists, source, accumulate);
   return x;
 }

@@ -68,7 +68,7 @@ struct EmbeddingBackward {
 Tensor index_vector(const char* op, const Tensor& index, Device device) {
   check(index.dim() <= 1, Code::shape, op,
         "(): Index is supposed to be a vector, but got dim: ", index.dim(), " with shape ",
-        to_string(index.sizes()));
+        ShapeText{index.sizes()});
   const Tensor at = index_operand(op, index, device);
   return at.dim() ? at : reshape(at, Dims{1});
 }
@@ -94,8 +94,8 @@ void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& ind
         ") and source (", name_of(source.dtype()), ") must have the same scalar type");
   const Dims want = with_size(x, dim, index.numel());
   check(source.numel() == numel_of(want) && (source.dim() <= 1 || want == Dims(source.sizes())),
-        Code::shape, op, "(): source of shape ", to_string(source.sizes()), " where self is ",
-        to_string(x.sizes()), " and index has ", index.numel(), " elements along dimension ", dim,
+        Code::shape, op, "(): source of shape ", ShapeText{source.sizes()}, " where self is ",
+        ShapeText{x.sizes()}, " and index has ", index.numel(), " elements along dimension ", dim,
         ": expected ", to_string(want));
 }
 
@@ -151,7 +151,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 }
 
 Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_t> padding_idx) {
-  check(weight.dim() == 2, Code::shape, "'weight' must be 2-D, got ", describe(weight));
+  check(weight.dim() == 2, Code::shape, "'weight' must be 2-D, got ", weight);
   const int64_t rows = weight.sizes()[0];
   if (padding_idx) {
     check(*padding_idx >= -rows && *padding_idx < rows, Code::invalid_argument,

@@ -32,7 +32,7 @@ struct IndexPutBackward {
 
 Tensor index_operand(const char* op, const Tensor& index, Device device) {
   check(index.dtype() == Dtype::i64 || index.dtype() == Dtype::i32, Code::dtype, op,
-        "(): Expected dtype int32/int64 for index, got ", describe(index));
+        "(): Expected dtype int32/int64 for index, got ", index);
   return to(index, device, Dtype::i64);
 }
 

@@ -82,8 +82,8 @@ void prepare_target(Into& into, DimsView sizes, Dtype dtype) {
   if (!same && into.form == Into::out) {
     ops::resize_(t, sizes);
   } else {
-    check(same, Code::shape, into.op, "_: output with shape ", to_string(t.sizes()),
-          " doesn't match the broadcast shape ", to_string(sizes));
+    check(same, Code::shape, into.op, "_: output with shape ", ShapeText{t.sizes()},
+          " doesn't match the broadcast shape ", ShapeText{sizes});
   }
   check(category_of(dtype) <= category_of(t.dtype()), Code::dtype, into.op, ": result type ",
         name_of(dtype), " can't be cast to the desired output type ", name_of(t.dtype()));
@@ -111,11 +111,11 @@ void check_into(const Tensor& target, const char* op, Into::Form form) {
   }
   check(!leaf, Code::autograd,
         "a leaf Variable that requires grad is being used in an in-place operation.", " \"", op,
-        "_\" would change ", describe(target), "; wrap it in no_grad(), or write to a clone()");
+        "_\" would change ", target, "; wrap it in no_grad(), or write to a clone()");
   const Tensor& base = target.base();
   check(!(base && requires_grad(base) && is_leaf(base)), Code::autograd,
         "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-        " \"", op, "_\" would change ", describe(base), " through a view");
+        " \"", op, "_\" would change ", base, " through a view");
 }
 
 Tensor finish_into(Into& into, const Tensor& result) {

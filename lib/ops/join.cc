@@ -115,7 +115,7 @@ Tensor stack(TensorsView tensors, int64_t dim) {
     check(std::equal(first.sizes().begin(), first.sizes().end(), tensors[i].sizes().begin(),
                      tensors[i].sizes().end()),
           Code::shape, "stack expects each tensor to be equal size, but got ",
-          to_string(first.sizes()), " at entry 0 and ", to_string(tensors[i].sizes()), " at entry ",
+          ShapeText{first.sizes()}, " at entry 0 and ", ShapeText{tensors[i].sizes()}, " at entry ",
           i);
   }
   Dims shape(first.sizes());
@@ -157,7 +157,7 @@ std::vector<Tensor> meshgrid(TensorsView tensors, int32_t indexing) {
   Dims shape;
   for (const Tensor& t : tensors) {
     check(t.dim() <= 1, Code::shape,
-          "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", describe(t));
+          "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", t);
     check(t.dtype() == tensors[0].dtype(), Code::dtype,
           "torch.meshgrid expects all tensors to have the "
           "same dtype, got ",

@@ -98,15 +98,14 @@ Tensor add_product(const char* op, const Tensor& x, const Tensor& a, const Tenso
   Dims sizes(c[1].sizes());
   sizes.back() = c[2].size(-1);
   check(broadcasts_to(c[0].sizes(), sizes), Code::shape, op, ": input of shape ",
-        to_string(c[0].sizes()), " does not broadcast to the product's ", to_string(sizes));
+        ShapeText{c[0].sizes()}, " does not broadcast to the product's ", ShapeText{sizes});
   Tensor y = c.output(sizes, c[1].dtype());
   run_gemm(op, y, c[1], c[2], {.c = &c[0], .alpha = alpha, .beta = beta});
   return c.track(std::move(y), AddmmBackward{c.save(c[1]), c.save(c[2]), alpha, beta});
 }
 
 void check_dim(const char* op, const char* name, const Tensor& x, int64_t dim) {
-  check(x.dim() == dim, Code::shape, op, ": ", name, " must be a ", dim, "D tensor, got ",
-        describe(x));
+  check(x.dim() == dim, Code::shape, op, ": ", name, " must be a ", dim, "D tensor, got ", x);
 }
 
 }  // namespace
@@ -154,7 +153,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
   check_dim("dot", "input", a, 1);
   check_dim("dot", "tensor", b, 1);
   check(a.numel() == b.numel(), Code::shape, "inconsistent tensor size, expected tensor ",
-        to_string(a.sizes()), " and src ", to_string(b.sizes()),
+        ShapeText{a.sizes()}, " and src ", ShapeText{b.sizes()},
         " to have the same number of elements");
   return reshape(product("mm", unsqueeze(a, 0), unsqueeze(b, 1)), Dims{});
 }
@@ -182,10 +181,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     const Tensor y = matmul(x, weight);
     return bias ? add(y, bias) : y;
   }
-  check(weight.dim() == 2, Code::shape, "linear: weight must be 1-d or 2-d, got ",
-        describe(weight));
-  check(x.dim() > 0, Code::shape, "linear: input must have at least 1 dimension, got ",
-        describe(x));
+  check(weight.dim() == 2, Code::shape, "linear: weight must be 1-d or 2-d, got ", weight);
+  check(x.dim() > 0, Code::shape, "linear: input must have at least 1 dimension, got ", x);
   Call c{"linear", Cast::lower, {x, weight, bias}};
   check_same_dtype("linear", c[0], c[1]);
   if (c[0].size(-1) != c[1].size(1)) {

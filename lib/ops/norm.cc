@@ -71,7 +71,7 @@ struct BatchNormBackward {
 
 void check_channel(const char* what, const Tensor& t, const Tensor& x) {
   check(!t || (t.dim() == 1 && t.numel() == x.size(1)), Code::shape, "batch_norm: ", what,
-        " should contain ", x.size(1), " elements, got ", describe(t), " for input ", describe(x));
+        " should contain ", x.size(1), " elements, got ", t, " for input ", x);
 }
 
 void update_running(const Tensor& running, const Tensor& batch, double momentum) {
@@ -95,7 +95,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
   const int64_t per_channel = x.numel() / std::max<int64_t>(x.size(1), 1);
   check(!training || per_channel > 1, Code::shape,
         "Expected more than 1 value per channel when training, got input size ",
-        to_string(x.sizes()));
+        ShapeText{x.sizes()});
   check(training || (running_mean && running_var), Code::invalid_argument,
         "batch_norm: running_mean and running_var must be given outside training");
   Call c{"batch_norm", Cast::keep, {x, weight, bias}};
@@ -200,12 +200,12 @@ Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weig
                        x.sizes().end() - std::ptrdiff_t(k)),
         Code::shape, "Given normalized_shape=", to_string(normalized_shape),
         ", expected input with shape [*, ...] that ends with it, but got input of size",
-        to_string(x.sizes()));
+        ShapeText{x.sizes()});
   for (const Tensor* t : {&weight, &bias}) {
     check(!*t || std::equal(normalized_shape.begin(), normalized_shape.end(), t->sizes().begin(),
                             t->sizes().end()),
           Code::shape, "layer_norm: weight and bias must have the shape ",
-          to_string(normalized_shape), ", got ", describe(*t));
+          to_string(normalized_shape), ", got ", *t);
   }
   Call c{"layer_norm", Cast::f32, {x, weight, bias}};
   const int64_t n = numel_of(normalized_shape), rows = n ? x.numel() / n : 0;

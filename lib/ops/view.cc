@@ -65,20 +65,20 @@ Dims infer_size(DimsView shape, int64_t numel, DimsView from) {
   int infer = -1;
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] == -1) {
-      check(infer < 0, Code::shape, "only one dimension can be inferred, got ", to_string(shape));
+      check(infer < 0, Code::shape, "only one dimension can be inferred, got ", ShapeText{shape});
       infer = int(i);
     } else {
-      check(out[i] >= 0, Code::shape, "invalid shape dimension ", out[i], " in ", to_string(shape));
+      check(out[i] >= 0, Code::shape, "invalid shape dimension ", out[i], " in ", ShapeText{shape});
       known *= out[i];
     }
   }
   if (infer >= 0) {
-    check(known != 0 && numel % known == 0, Code::shape, "shape '", to_string(shape),
-          "' is invalid for input of size ", numel, " with shape ", to_string(from));
+    check(known != 0 && numel % known == 0, Code::shape, "shape '", ShapeText{shape},
+          "' is invalid for input of size ", numel, " with shape ", ShapeText{from});
     out[size_t(infer)] = numel / known;
   } else {
-    check(known == numel, Code::shape, "shape '", to_string(shape),
-          "' is invalid for input of size ", numel, " with shape ", to_string(from));
+    check(known == numel, Code::shape, "shape '", ShapeText{shape},
+          "' is invalid for input of size ", numel, " with shape ", ShapeText{from});
   }
   return out;
 }
@@ -213,7 +213,7 @@ Tensor permute(const Tensor& x, DimsView dims) {
   for (int64_t d : dims) {
     const int64_t at = wrap_dim(d, x.dim());
     check(!seen[size_t(at)], Code::shape,
-          "permute(): duplicate dims are not allowed: ", to_string(dims));
+          "permute(): duplicate dims are not allowed: ", ShapeText{dims});
     seen[size_t(at)] = true;
     order.push_back(at);
   }
@@ -246,7 +246,7 @@ Tensor expand(const Tensor& x, DimsView size) {
     if (sizes[i] == -1) sizes[i] = have;
     check(sizes[i] == have || have == 1, Code::shape, "The expanded size of the tensor (", sizes[i],
           ") must match the existing size (", have, ") at non-singleton dimension ", i,
-          ".  Target sizes: ", to_string(size), ".  Tensor sizes: ", to_string(x.sizes()));
+          ".  Target sizes: ", ShapeText{size}, ".  Tensor sizes: ", ShapeText{x.sizes()});
     if (sizes[i] == have) strides[i] = x.strides()[i - shift];
   }
   return make_view("expand", x, sizes, strides, x.offset(), ExpandBackward{Dims(x.sizes())});

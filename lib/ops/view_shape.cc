@@ -103,8 +103,8 @@ Tensor movedim(const Tensor& x, DimsView source, DimsView destination) {
   check(source.size() == destination.size(), Code::shape,
         "movedim: Invalid source or destination dims: "
         "source (",
-        to_string(source), " dims) should contain the same number of dims as destination (",
-        to_string(destination), " dims)");
+        ShapeText{source}, " dims) should contain the same number of dims as destination (",
+        ShapeText{destination}, " dims)");
   const size_t n = x.sizes().size();
   Dims order(n, -1);
   SmallVector<bool, 8> moved(n, false);
@@ -113,7 +113,7 @@ Tensor movedim(const Tensor& x, DimsView source, DimsView destination) {
                  to = size_t(wrap_dim(destination[i], x.dim()));
     if (n == 0) return x;
     check(!moved[from] && order[to] == -1, Code::shape, "movedim: repeated dim in `source` (",
-          to_string(source), ") or `destination` (", to_string(destination), ")");
+          ShapeText{source}, ") or `destination` (", ShapeText{destination}, ")");
     moved[from] = true;
     order[to] = int64_t(from);
   }

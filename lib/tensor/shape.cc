@@ -58,6 +58,9 @@ std::string describe(const Tensor& t) {
   return cat_text(short_name(t.dtype()), to_string(t.sizes()), " on ", to_string(t.device()));
 }
 
+std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << describe(t); }
+std::ostream& operator<<(std::ostream& out, ShapeText s) { return out << to_string(s.sizes); }
+
 Dtype result_type(std::span<const Tensor* const> operands) {
   // Three ranks; a lower rank counts only where its category is higher than all above it.
   Dtype rank[3] = {Dtype::none, Dtype::none, Dtype::none};

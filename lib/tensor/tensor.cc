@@ -50,9 +50,9 @@ Dims contiguous_strides(DimsView sizes) {
 int64_t numel_of(DimsView sizes) {
   int64_t n = 1;
   for (int64_t s : sizes) {
-    check(s >= 0, Code::shape, "negative dimension ", s, " in shape ", to_string(sizes));
+    check(s >= 0, Code::shape, "negative dimension ", s, " in shape ", ShapeText{sizes});
     check(!__builtin_mul_overflow(n, s, &n) && n < (int64_t(1) << 58), Code::shape,
-          "too many elements in shape ", to_string(sizes));
+          "too many elements in shape ", ShapeText{sizes});
   }
   return n;
 }

@@ -3,6 +3,7 @@
 // one count. Geometry never changes after construction except through set_geometry (resize_, module
 // moves).
 #pragma once
+#include <iosfwd>
 #include <memory>
 #include <span>
 
@@ -107,6 +108,12 @@ bool broadcasts_to(DimsView from, DimsView to);
 Dims expanded_strides(const Tensor& t, DimsView sizes);
 std::string to_string(DimsView sizes);  // "[2, 3]"
 std::string describe(const Tensor& t);  // "f32[2, 3] on cuda:0", as error texts write it
+// The same as parts of a message, made only where it is: check() takes tensors and ShapeText.
+std::ostream& operator<<(std::ostream& out, const Tensor& t);
+struct ShapeText {
+  DimsView sizes;
+};
+std::ostream& operator<<(std::ostream& out, ShapeText s);
 
 // torch's result type of operands: dimensioned tensors before 0-d ones before wrapped numbers.
 Dtype result_type(std::span<const Tensor* const> operands);
