@@ -99,7 +99,7 @@ bool inference_enabled() { return modes.inference; }
 
 void tensor_retain_grad(const Tensor& t) {
   check(requires_grad(t), Code::autograd,
-        "can't retain_grad on Tensor that has requires_grad=False: ", describe(t));
+        "can't retain_grad on Tensor that has requires_grad=False: ", t);
   const Ref<Node> node = grad_fn(t);
   AutogradData& d = autograd_data(t);
   if (!node || d.retains_grad) return;
@@ -127,7 +127,7 @@ Ref<flam_hook> tensor_register_hook(const Tensor& t, const flam_hook_callback* c
   auto hook = make_ref<CallbackHook>(callback);
   check(hook->callable(), Code::invalid_argument, "register_hook: the hook has no function");
   check(requires_grad(t), Code::autograd,
-        "cannot register a hook on a tensor that doesn't require gradient: ", describe(t));
+        "cannot register a hook on a tensor that doesn't require gradient: ", t);
   if (const Ref<Node> node = grad_fn(t)) {
     node->hooks.push_back({hook, autograd_data(t).output_nr});
   } else {
@@ -142,9 +142,9 @@ Ref<flam_hook> tensor_register_post_accumulate_grad_hook(const Tensor& t,
   check(hook->callable(), Code::invalid_argument,
         "register_post_accumulate_grad_hook: no function");
   check(requires_grad(t), Code::autograd,
-        "cannot register a hook on a tensor that doesn't require gradient: ", describe(t));
+        "cannot register a hook on a tensor that doesn't require gradient: ", t);
   check(is_leaf(t), Code::autograd,
-        "post accumulate grad hooks cannot be registered on non-leaf tensors: ", describe(t));
+        "post accumulate grad hooks cannot be registered on non-leaf tensors: ", t);
   autograd_data(t).accumulated_hooks.push_back(hook);
   return make_ref<HookHandle>(std::move(hook));
 }

@@ -53,8 +53,8 @@ class FunctionNode final : public Node {
     if (!g || !e) return;
     const DimsView want = e.node ? DimsView(e.node->outputs[e.nr].sizes) : e.leaf.sizes();
     check(broadcasts_to(want, g.sizes()), Code::shape, "Function ", name_,
-          " returned an invalid gradient at index ", i, " - got ", to_string(g.sizes()),
-          " but expected shape compatible with ", to_string(want));
+          " returned an invalid gradient at index ", i, " - got ", ShapeText{g.sizes()},
+          " but expected shape compatible with ", ShapeText{want});
   }
 
   flam_function table_;
@@ -71,7 +71,7 @@ bool contains(TensorsView list, const Tensor& t) {
 
 void check_dirty(const Tensor& t) {
   check(!modes.grad || !(requires_grad(t) && is_leaf(t)), Code::autograd,
-        "a leaf Variable that requires grad has been used in an in-place operation: ", describe(t));
+        "a leaf Variable that requires grad has been used in an in-place operation: ", t);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ void check_dtype(Dtype dtype, const char* op) {
 
 Tensor only_element(const Tensor& t) {
   check(t.numel() == 1, Code::shape, "a Tensor with ", t.numel(),
-        " elements cannot be converted to Scalar: ", describe(t));
+        " elements cannot be converted to Scalar: ", t);
   return host_copy(t);
 }
 
@@ -79,7 +79,7 @@ bool tensor_is_wrapped_number(const Tensor& t) { return t.is_wrapped_number(); }
 void* tensor_data_ptr(const Tensor& t) { return t.storage()->data() ? t.data() : nullptr; }
 
 void* tensor_host_data(const Tensor& t) {
-  check(t.device().is_cpu(), Code::device_mismatch, "the host cannot address ", describe(t),
+  check(t.device().is_cpu(), Code::device_mismatch, "the host cannot address ", t,
         "; copy it with to(\"cpu\")");
   wait_for_host_access(t.storage()->block());
   return tensor_data_ptr(t);
@@ -93,7 +93,7 @@ bool tensor_is_pinned(const Tensor& t) {
 }
 
 Tensor tensor_pin_memory(const Tensor& t) {
-  check(t.device().is_cpu(), Code::device_mismatch, "cannot pin ", describe(t),
+  check(t.device().is_cpu(), Code::device_mismatch, "cannot pin ", t,
         ": only dense CPU tensors can be pinned");
   if (tensor_is_pinned(t)) return t;
   const GradMode off(false);
@@ -109,7 +109,7 @@ int64_t tensor_storage_nbytes(const Tensor& t) { return int64_t(t.storage()->byt
 void tensor_record_stream(const Tensor& t, const flam_stream* stream) {
   check(stream->stream.device == t.device(), Code::device_mismatch,
         "record_stream: the stream is on ", to_string(stream->stream.device), ", the tensor is ",
-        describe(t));
+        t);
   if (Block* block = t.storage()->block()) record_stream(block, stream->stream);
 }
 
@@ -117,7 +117,7 @@ Tensor tensor_from_data(const void* data, DimsView size, Dtype dtype, Device dev
                         bool requires_grad) {
   check_dtype(dtype, "from_data");
   Tensor t = ops::empty(size, dtype, device, requires_grad);
-  check(data || !t.nbytes(), Code::invalid_argument, "from_data: no data for ", describe(t));
+  check(data || !t.nbytes(), Code::invalid_argument, "from_data: no data for ", t);
   if (t.nbytes()) copy_bytes(t.data(), t.device(), data, kCpu, t.nbytes(), false);
   return t;
 }
@@ -143,7 +143,7 @@ Tensor tensor_from_blob(void* data, DimsView size, DimsView stride, Dtype dtype,
     check(strides[i] >= 0, Code::shape, "from_blob: negative stride ", strides[i]);
     if (n > 0) reach += (size[i] - 1) * strides[i];
   }
-  check(data || !reach, Code::invalid_argument, "from_blob: no data for shape ", to_string(size));
+  check(data || !reach, Code::invalid_argument, "from_blob: no data for shape ", ShapeText{size});
   auto storage = make_ref<Storage>(resolve(device ? device : kCpu), size_t(reach) * size_of(dtype),
                                    data, drop, user);
   guard.drop = nullptr;
@@ -152,9 +152,9 @@ Tensor tensor_from_blob(void* data, DimsView size, DimsView stride, Dtype dtype,
 
 void tensor_to_host(const Tensor& t, void* buffer, size_t nbytes) {
   check(nbytes == t.nbytes(), Code::invalid_argument, "to_host: the buffer has ", nbytes,
-        " bytes, ", describe(t), " has ", t.nbytes());
+        " bytes, ", t, " has ", t.nbytes());
   if (!nbytes) return;
-  check(buffer, Code::invalid_argument, "to_host: no buffer for ", describe(t));
+  check(buffer, Code::invalid_argument, "to_host: no buffer for ", t);
   const GradMode off(false);
   const Tensor dense = ops::contiguous(t);
   copy_bytes(buffer, kCpu, dense.data(), dense.device(), nbytes, false);
@@ -184,10 +184,9 @@ int64_t tensor_item_i64(const Tensor& t) {
 }
 
 void tensor_set_data(const Tensor& t, const Tensor& src) {
-  check(is_leaf(t), Code::autograd, "set_data: ", describe(t),
-        " was computed by a recorded operation");
+  check(is_leaf(t), Code::autograd, "set_data: ", t, " was computed by a recorded operation");
   check(!requires_grad(t) || is_floating(src.dtype()), Code::dtype,
-        "data set to a tensor that requires gradients must be floating point, got ", describe(src));
+        "data set to a tensor that requires gradients must be floating point, got ", src);
   TensorImpl& to = *t.impl();
   to.storage = src.storage();
   to.dtype = src.dtype();
@@ -210,7 +209,7 @@ void tensor_set_requires_grad(const Tensor& t, bool on) {
     return;
   }
   check(!on || is_floating(t.dtype()), Code::dtype,
-        "only Tensors of floating point dtype can require gradients, got ", describe(t));
+        "only Tensors of floating point dtype can require gradients, got ", t);
   check(!on || !t.impl()->inference || modes.inference, Code::autograd,
         "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.");
   if (on || t.impl()->autograd) autograd_data(t).requires_grad = on;
@@ -230,13 +229,11 @@ void tensor_set_grad(const Tensor& t, const Tensor& grad) {
   }
   check(!grad.is_same(t), Code::invalid_argument, "can't assign Variable as its own grad");
   check(grad.dtype() == t.dtype(), Code::dtype,
-        "assigned grad has data of a different type: ", describe(grad), " for ", describe(t));
+        "assigned grad has data of a different type: ", grad, " for ", t);
   check(grad.device() == t.device(), Code::device_mismatch,
-        "assigned grad has data located on a different device: ", describe(grad), " for ",
-        describe(t));
+        "assigned grad has data located on a different device: ", grad, " for ", t);
   check(std::equal(grad.sizes().begin(), grad.sizes().end(), t.sizes().begin(), t.sizes().end()),
-        Code::shape, "assigned grad has data of a different size: ", describe(grad), " for ",
-        describe(t));
+        Code::shape, "assigned grad has data of a different size: ", grad, " for ", t);
   autograd_data(t).grad = grad;
 }
 

@@ -41,9 +41,8 @@ Ref<Dataset> from_tensors(TensorsView tensors) {
   check(!tensors.empty(), Code::invalid_argument, "a data set needs at least one tensor");
   for (size_t i = 0; i < tensors.size(); ++i) {
     check(tensors[i].dim() > 0 && tensors[i].size(0) == tensors[0].size(0), Code::shape,
-          "Size mismatch between tensors: tensor ", i, " is ", describe(tensors[i]),
-          ", tensor 0 is ", describe(tensors[0]),
-          "; dimension 0 counts the samples and must be equal");
+          "Size mismatch between tensors: tensor ", i, " is ", tensors[i], ", tensor 0 is ",
+          tensors[0], "; dimension 0 counts the samples and must be equal");
   }
   return make_ref<TensorDataset>(std::vector<Tensor>(tensors.begin(), tensors.end()));
 }

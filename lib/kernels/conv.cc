@@ -11,17 +11,15 @@ constinit Kernel kConv{"conv"}, kConvBackwardData{"conv_backward_data"},
 
 Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvParams& params) {
   const int64_t space = x.dim() - 2;
-  check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", describe(x),
-        ", ", describe(w),
+  check(space >= 1 && space <= kConvDims && w.dim() == x.dim(), Code::shape, op, "(", x, ", ", w,
         "): input is [n, c, ...] and weight [o, c / groups, ...] with 1 to 3 spatial dimensions");
   const size_t nd = size_t(space);
   check(params.stride.size() == nd && params.padding.size() == nd && params.dilation.size() == nd,
         Code::invalid_argument, op, ": stride, padding and dilation need ", nd, " values each");
   const int64_t groups = params.groups;
   check(groups > 0 && x.sizes()[1] == w.sizes()[1] * groups && w.sizes()[0] % groups == 0,
-        Code::shape, op, "(", describe(x), ", ", describe(w), "): with groups ", groups,
-        " the weight must be [o, ", groups > 0 ? x.sizes()[1] / groups : 0,
-        ", ...] with o a multiple of groups");
+        Code::shape, op, "(", x, ", ", w, "): with groups ", groups, " the weight must be [o, ",
+        groups > 0 ? x.sizes()[1] / groups : 0, ", ...] with o a multiple of groups");
   Dims sizes{x.sizes()[0], w.sizes()[0]};
   for (size_t d = 0; d < nd; ++d) {
     check(params.stride[d] > 0 && params.dilation[d] > 0 && params.padding[d] >= 0,
@@ -29,8 +27,8 @@ Dims conv_sizes(const char* op, const Tensor& x, const Tensor& w, const ConvPara
           ": stride and dilation must be positive and padding not negative");
     const int64_t kernel = params.dilation[d] * (w.sizes()[d + 2] - 1) + 1;
     const int64_t padded = x.sizes()[d + 2] + 2 * params.padding[d];
-    check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", describe(x), ", ",
-          describe(w), "): the padded input has ", padded, " elements in spatial dimension ", d,
+    check(w.sizes()[d + 2] > 0 && padded >= kernel, Code::shape, op, "(", x, ", ", w,
+          "): the padded input has ", padded, " elements in spatial dimension ", d,
           ", the kernel reaches over ", kernel);
     sizes.push_back((padded - kernel) / params.stride[d] + 1);
   }
@@ -54,12 +52,11 @@ ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor&
   const Dims sizes = conv_sizes(op, x, w, params);
   check(
       y.sizes().size() == sizes.size() && std::equal(sizes.begin(), sizes.end(), y.sizes().begin()),
-      Code::shape, op, "(", describe(x), ", ", describe(w), "): the convolution's result is ",
-      to_string(sizes), ", not ", to_string(y.sizes()));
+      Code::shape, op, "(", x, ", ", w, "): the convolution's result is ", ShapeText{sizes},
+      ", not ", ShapeText{y.sizes()});
   check(x.dtype() == y.dtype() && w.dtype() == y.dtype() &&
             (!bias.defined() || bias.dtype() == y.dtype()),
-        Code::dtype, op, ": ", describe(x), ", ", describe(w), ", ", describe(bias), " and ",
-        describe(y), " must share one dtype");
+        Code::dtype, op, ": ", x, ", ", w, ", ", bias, " and ", y, " must share one dtype");
   ConvArgs g{};
   g.images = x.sizes()[0];
   g.groups = params.groups;
@@ -81,7 +78,7 @@ ConvArgs args_of(const char* op, const Tensor& y, const Tensor& x, const Tensor&
   g.w = operand_of(w);
   if (bias.defined()) {
     check(bias.dim() == 1 && bias.sizes()[0] == biased_channels, Code::shape, op,
-          ": the bias must be [", biased_channels, "], not ", to_string(bias.sizes()));
+          ": the bias must be [", biased_channels, "], not ", ShapeText{bias.sizes()});
     g.bias = static_cast<const char*>(bias.data());
     g.bias_stride = bias.strides()[0];
   }

@@ -169,7 +169,7 @@ void run_index_write(const char* op, const Kernel& kernel, const Tensor& self,
   Dims moved;
   Walk w = walk_of(self, lists, layout_of(op, self, lists), moved);
   check(broadcasts_to(values.sizes(), w.sizes), Code::shape, op, ": values of shape ",
-        to_string(values.sizes()), " do not broadcast to the indexed shape ", to_string(w.sizes));
+        ShapeText{values.sizes()}, " do not broadcast to the indexed shape ", ShapeText{w.sizes});
   w.dst = moved;
   w.src = expanded_strides(values, w.sizes);
   run_walk(op, kernel, std::move(w), self, values, self);

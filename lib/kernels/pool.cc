@@ -11,7 +11,7 @@ constinit Kernel kMaxPool{"max_pool"}, kMaxPoolBackward{"max_pool_backward"}, kA
 
 Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
   const int64_t space = x.dim() - 2;
-  check(space >= 1 && space <= kConvDims, Code::shape, op, "(", describe(x),
+  check(space >= 1 && space <= kConvDims, Code::shape, op, "(", x,
         "): the input is [n, c, ...] with 1 to 3 spatial dimensions");
   const size_t nd = size_t(space);
   check(p.kernel.size() == nd && p.stride.size() == nd && p.padding.size() == nd &&
@@ -31,7 +31,7 @@ Dims pool_sizes(const char* op, const Tensor& x, const PoolParams& p) {
     int64_t out =
         room < 0 && !p.ceil_mode ? 0 : (room + (p.ceil_mode ? stride - 1 : 0)) / stride + 1;
     if (p.ceil_mode && (out - 1) * stride >= in + padding) --out;  // a window must start inside
-    check(out > 0 && in > 0, Code::shape, op, "(", describe(x), "): a window of ", reach,
+    check(out > 0 && in > 0, Code::shape, op, "(", x, "): a window of ", reach,
           " does not fit spatial dimension ", d, " with padding ", padding);
     sizes.push_back(out);
   }
@@ -53,17 +53,16 @@ ConvOperand operand_of(const Tensor& t) {
 void check_result(const char* op, const Tensor& x, const Tensor& y, const Dims& sizes) {
   check(
       y.sizes().size() == sizes.size() && std::equal(sizes.begin(), sizes.end(), y.sizes().begin()),
-      Code::shape, op, "(", describe(x), "): the result is ", to_string(sizes), ", not ",
-      to_string(y.sizes()));
-  check(x.dtype() == y.dtype(), Code::dtype, op, ": ", describe(x), " and ", describe(y),
-        " differ in dtype");
+      Code::shape, op, "(", x, "): the result is ", ShapeText{sizes}, ", not ",
+      ShapeText{y.sizes()});
+  check(x.dtype() == y.dtype(), Code::dtype, op, ": ", x, " and ", y, " differ in dtype");
 }
 
 // `params` null: adaptive.
 PoolArgs args_of(const char* op, const Tensor& x, const Tensor& y, const PoolParams* params) {
   const bool shaped = x.dim() == y.dim() && x.dim() >= 3 && x.dim() <= 2 + kConvDims &&
                       x.sizes()[0] == y.sizes()[0] && x.sizes()[1] == y.sizes()[1];
-  check(shaped, Code::shape, op, ": ", describe(x), " does not pool to ", describe(y));
+  check(shaped, Code::shape, op, ": ", x, " does not pool to ", y);
   check_result(op, x, y, params ? pool_sizes(op, x, *params) : Dims(y.sizes()));
   PoolArgs g{};
   g.images = x.sizes()[0];
@@ -78,7 +77,7 @@ PoolArgs args_of(const char* op, const Tensor& x, const Tensor& y, const PoolPar
     const size_t at = size_t(d - first);
     g.in[d] = x.sizes()[at + 2];
     g.out[d] = y.sizes()[at + 2];
-    check(g.in[d] > 0 || g.out[d] == 0, Code::shape, op, "(", describe(x), "): nothing to pool");
+    check(g.in[d] > 0 || g.out[d] == 0, Code::shape, op, "(", x, "): nothing to pool");
     if (!params) continue;
     g.kernel[d] = params->kernel[at];
     g.stride[d] = params->stride[at];
@@ -94,7 +93,7 @@ void check_indices(const char* op, const Tensor& indices, const Tensor& y) {
   const bool same = indices.sizes().size() == y.sizes().size() &&
                     std::equal(y.sizes().begin(), y.sizes().end(), indices.sizes().begin());
   check(same && indices.dtype() == Dtype::i64, Code::shape, op, ": the indices must be i64",
-        to_string(y.sizes()), ", not ", describe(indices));
+        ShapeText{y.sizes()}, ", not ", indices);
 }
 
 void average(const char* op, const Tensor& y, const Tensor& x, const PoolParams* params) {

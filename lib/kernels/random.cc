@@ -93,7 +93,7 @@ void run_eye(const char* op, const Tensor& out) {
 
 void run_triangle(const char* op, const Tensor& out, const Tensor& x, int64_t diagonal,
                   bool upper) {
-  check(x.dim() >= 2, Code::shape, op, ": needs at least 2 dimensions, got ", to_string(x.sizes()));
+  check(x.dim() >= 2, Code::shape, op, ": needs at least 2 dimensions, got ", ShapeText{x.sizes()});
   run_range(op, kTriangle, out, x,
             {0, nullptr, nullptr, {x.size(-1), x.size(-2), diagonal}, {double(upper), 0}});
 }

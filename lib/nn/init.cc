@@ -9,8 +9,7 @@ namespace flambeau::nn {
 
 Fans fans(const Tensor& w) {
   check(w.dim() >= 2, Code::shape,
-        "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, got ",
-        describe(w));
+        "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, got ", w);
   int64_t field = 1;  // elements of a kernel's window
   for (int64_t d = 2; d < w.dim(); ++d) field *= w.size(d);
   return {w.size(1) * field, w.size(0) * field};

@@ -33,7 +33,7 @@ Dims pair_of(const char* layer, const char* what, DimsView v, int64_t least) {
         " takes one or two values, got ", v.size());
   const Dims out{v[0], v.size() == 2 ? v[1] : v[0]};
   check(out[0] >= least && out[1] >= least, Code::invalid_argument, layer, ": ", what,
-        " must be at least ", least, ", got ", to_string(out));
+        " must be at least ", least, ", got ", ShapeText{out});
   return out;
 }
 

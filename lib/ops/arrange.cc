@@ -110,7 +110,7 @@ Tensor repeat(const Tensor& x, DimsView repeats) {
   Dims shape, interleaved, from_strides;
   for (size_t i = 0; i < repeats.size(); ++i) {
     check(repeats[i] >= 0, Code::shape, "Trying to create tensor with negative dimension ",
-          repeats[i], ": repeat ", to_string(repeats));
+          repeats[i], ": repeat ", ShapeText{repeats});
     const int64_t n = i < extra ? 1 : x.sizes()[i - extra];
     shape.push_back(n * repeats[i]);
     interleaved.push_back(repeats[i]);

@@ -91,7 +91,7 @@ Dims per_dimension(const char* op, const char* what, DimsView given, size_t spat
   }
   for (int64_t v : out) {
     check(v >= least, Code::invalid_argument, op, ": ", what, " must be at least ", least, ", got ",
-          to_string(out));
+          ShapeText{out});
   }
   return out;
 }
@@ -103,11 +103,11 @@ struct Operands {
 
 Operands with_batch(const char* op, const Tensor& x, const Tensor& w, size_t spatial) {
   check(w.dim() == int64_t(spatial) + 2, Code::shape, op, ": weight must have ", spatial + 2,
-        " dimensions, got ", describe(w));
+        " dimensions, got ", w);
   const bool batched = x.dim() == int64_t(spatial) + 2;
   check(batched || x.dim() == int64_t(spatial) + 1, Code::shape, "Expected ", spatial + 1,
         "D (unbatched) or ", spatial + 2, "D (batched) input to ", op,
-        ", but got input of size: ", to_string(x.sizes()));
+        ", but got input of size: ", ShapeText{x.sizes()});
   check(is_floating(x.dtype()) && x.dtype() == w.dtype(), Code::dtype, op,
         ": input and weight must have one floating point dtype, got ", name_of(x.dtype()), " and ",
         name_of(w.dtype()), ". Convert one with .to(dtype)");
@@ -149,8 +149,8 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, Di
   const ConvParams p = params(op, 2, stride, padding, dilation, groups);
   const Dims extra = per_dimension(op, "output_padding", output_padding, 2, 0, 0);
   const Operands o = with_batch(op, x, w, 2);
-  check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", to_string(w.sizes()),
-        " expects input with ", w.size(0), " channels, got ", describe(x));
+  check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
+        " expects input with ", w.size(0), " channels, got ", x);
   Dims sizes{o.x.size(0), w.size(1) * groups, 0, 0};
   for (size_t d = 0; d < 2; ++d) {
     sizes[d + 2] = (o.x.sizes()[d + 2] - 1) * p.stride[d] - 2 * p.padding[d] +

@@ -61,7 +61,7 @@ Tensor ones(DimsView size, Dtype dtype, Device device, bool requires_grad) {
 
 Tensor full(DimsView size, const Tensor& value, Dtype dtype, Device device, bool requires_grad) {
   check(value.dim() == 0, Code::shape, "full: fill_value must be a number or a 0-d tensor, got ",
-        describe(value));
+        value);
   const bool number = value.is_wrapped_number() && value.dtype() == Dtype::f64;
   if (dtype == Dtype::none && !number) dtype = value.dtype();
   return filled(size, value, dtype, device, requires_grad);
@@ -94,7 +94,7 @@ Tensor ones_like(const Tensor& x, Dtype dtype, Device device, bool requires_grad
 Tensor full_like(const Tensor& x, const Tensor& value, Dtype dtype, Device device,
                  bool requires_grad) {
   check(value.dim() == 0, Code::shape,
-        "full_like: fill_value must be a number or a 0-d tensor, got ", describe(value));
+        "full_like: fill_value must be a number or a 0-d tensor, got ", value);
   Tensor t = laid_out_like(x, dtype, device);
   run_cast(t, value.device() == t.device() ? value : to_device(value, kCpu, false));
   return created(std::move(t), requires_grad);

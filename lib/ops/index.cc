@@ -125,8 +125,8 @@ class Selector {
     } else {
       for (int64_t d = 0; d < given.dim(); ++d) {
         check(given.sizes()[size_t(d)] == out_.view.sizes()[size_t(dim_ + d)], Code::index,
-              "The shape of the mask ", to_string(given.sizes()), " at index ", d,
-              " does not match the shape of the indexed tensor ", to_string(x_.sizes()),
+              "The shape of the mask ", ShapeText{given.sizes()}, " at index ", d,
+              " does not match the shape of the indexed tensor ", ShapeText{x_.sizes()},
               " at index ", original_ + d);
       }
     }

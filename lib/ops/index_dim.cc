@@ -96,7 +96,7 @@ void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& ind
   check(source.numel() == numel_of(want) && (source.dim() <= 1 || want == Dims(source.sizes())),
         Code::shape, op, "(): source of shape ", ShapeText{source.sizes()}, " where self is ",
         ShapeText{x.sizes()}, " and index has ", index.numel(), " elements along dimension ", dim,
-        ": expected ", to_string(want));
+        ": expected ", ShapeText{want});
 }
 
 }  // namespace

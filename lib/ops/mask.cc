@@ -27,7 +27,7 @@ struct MaskedScatterBackward {
 
 void check_mask(const char* op, const Tensor& mask) {
   check(mask.dtype() == Dtype::boolean, Code::dtype, op, ": expected BoolTensor for mask, got ",
-        describe(mask));
+        mask);
 }
 
 Tensor positions_of(const char* op, const Tensor& mask) {
@@ -85,7 +85,7 @@ std::vector<Tensor> nonzero_tuple(const Tensor& condition) {
 
 Tensor one_hot(const Tensor& x, int64_t num_classes) {
   check(x.dtype() == Dtype::i64, Code::dtype,
-        "one_hot is only applicable to index tensor of type LongTensor, got ", describe(x));
+        "one_hot is only applicable to index tensor of type LongTensor, got ", x);
   const Tensor host = contiguous(to(x, kCpu));
   wait_for_host_access(host.storage()->block());
   int64_t most = -1;

@@ -198,14 +198,14 @@ Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weig
   check(k > 0 && k <= x.sizes().size() &&
             std::equal(normalized_shape.begin(), normalized_shape.end(),
                        x.sizes().end() - std::ptrdiff_t(k)),
-        Code::shape, "Given normalized_shape=", to_string(normalized_shape),
+        Code::shape, "Given normalized_shape=", ShapeText{normalized_shape},
         ", expected input with shape [*, ...] that ends with it, but got input of size",
         ShapeText{x.sizes()});
   for (const Tensor* t : {&weight, &bias}) {
     check(!*t || std::equal(normalized_shape.begin(), normalized_shape.end(), t->sizes().begin(),
                             t->sizes().end()),
           Code::shape, "layer_norm: weight and bias must have the shape ",
-          to_string(normalized_shape), ", got ", *t);
+          ShapeText{normalized_shape}, ", got ", *t);
   }
   Call c{"layer_norm", Cast::f32, {x, weight, bias}};
   const int64_t n = numel_of(normalized_shape), rows = n ? x.numel() / n : 0;

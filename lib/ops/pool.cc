@@ -13,10 +13,10 @@ namespace {
 Dims pair_of(const char* op, const char* what, DimsView v, DimsView fallback, int64_t least) {
   if (v.empty()) v = fallback;
   check(v.size() == 1 || v.size() == 2, Code::invalid_argument, op, ": ", what,
-        " must be one or two numbers, got ", to_string(v));
+        " must be one or two numbers, got ", ShapeText{v});
   const Dims out{v[0], v.back()};
   check(out[0] >= least && out[1] >= least, Code::invalid_argument, op, ": ", what,
-        " should not be less than ", least, ", got ", to_string(out));
+        " should not be less than ", least, ", got ", ShapeText{out});
   return out;
 }
 
@@ -38,7 +38,7 @@ PoolParams pool_params(const char* op, DimsView kernel, DimsView stride, DimsVie
 // Runs f on a batched operand and takes the batch away again.
 template <class F> Tensor batched(const char* op, const Tensor& x, F&& f) {
   check(x.dim() == 3 || x.dim() == 4, Code::shape, op,
-        ": Expected 3D or 4D (batch mode) tensor, got ", describe(x));
+        ": Expected 3D or 4D (batch mode) tensor, got ", x);
   check(is_floating(x.dtype()), Code::dtype, "\"", op, "\" not implemented for '",
         name_of(x.dtype()), "'");
   return x.dim() == 4 ? f(x) : squeeze(f(unsqueeze(x, 0)), Dims{0});

@@ -167,7 +167,7 @@ Tensor normal(const Tensor& mean, const Tensor& std, Generator* g) {
 Tensor multinomial(const Tensor& weights, int64_t num_samples, bool replacement, Generator* g) {
   check_floating("multinomial", weights.dtype());
   check(weights.dim() == 1 || weights.dim() == 2, Code::shape, "prob_dist must be 1 or 2 dim, got ",
-        describe(weights));
+        weights);
   check(num_samples > 0, Code::invalid_argument, "cannot sample n_sample <= 0 samples");
   const int64_t n = weights.size(-1);
   check(replacement || num_samples <= n, Code::invalid_argument,

@@ -21,7 +21,7 @@ struct Number {
 
 Number number_of(const Tensor& t) {
   check(t.dim() == 0, Code::shape, "arange: start, end and step are numbers or 0-d tensors, got ",
-        describe(t));
+        t);
   const GradMode off(false);
   const bool integral = !is_floating(t.dtype());
   const Tensor wide = to(t, kCpu, integral ? Dtype::i64 : Dtype::f64);

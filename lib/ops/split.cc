@@ -95,13 +95,13 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, DimsView split_sizes, int6
     check(s >= 0, Code::invalid_argument,
           "split_with_sizes expects split_sizes have only non-negative entries, "
           "but got split_sizes=",
-          to_string(split_sizes));
+          ShapeText{split_sizes});
     total += s;
   }
   check(total == x.sizes()[d], Code::invalid_argument,
         "split_with_sizes expects split_sizes to sum exactly to ", x.sizes()[d],
         " (input tensor's size at dimension ", dim,
-        "), but got split_sizes=", to_string(split_sizes));
+        "), but got split_sizes=", ShapeText{split_sizes});
   return split_parts<SplitWithSizesBackward>("split_with_sizes", x, split_sizes, d);
 }
 

@@ -170,8 +170,8 @@ Tensor as_strided(const Tensor& x, DimsView sizes, DimsView strides, int64_t sto
   }
   check(numel_of(sizes) == 0 ||
             (offset >= 0 && size_t(last + 1) * x.element_size() <= x.storage()->bytes()),
-        Code::shape, "as_strided: sizes ", to_string(sizes), ", strides ", to_string(strides),
-        " and offset ", storage_offset, " reach outside the storage of ", describe(x));
+        Code::shape, "as_strided: sizes ", ShapeText{sizes}, ", strides ", to_string(strides),
+        " and offset ", storage_offset, " reach outside the storage of ", x);
   return make_view("as_strided", x, sizes, strides, offset,
                    AsStridedBackward{Dims(x.sizes()), Dims(x.strides()), Dims(sizes), Dims(strides),
                                      storage_offset});

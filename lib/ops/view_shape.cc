@@ -45,7 +45,7 @@ Tensor unflatten(const Tensor& x, int64_t dim, DimsView sizes) {
   }
   const int64_t n = x.size(dim);
   check(infers ? known != 0 && n % known == 0 : known == n, Code::shape,
-        "unflatten: Provided sizes ", to_string(sizes), " don't multiply up to the size of dim ",
+        "unflatten: Provided sizes ", ShapeText{sizes}, " don't multiply up to the size of dim ",
         dim, " (", n, ") in the input tensor");
   Dims shape(x.sizes().first(d));
   for (int64_t s : sizes) shape.push_back(s == -1 ? n / known : s);

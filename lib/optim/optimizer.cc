@@ -19,9 +19,9 @@ void flam_optimizer::add_group(TensorsView params, double lr, double weight_deca
   }
   Group group{{}, lr, weight_decay};
   for (const Tensor& t : params) {
-    check(is_leaf(t), Code::autograd, "can't optimize a non-leaf Tensor: ", describe(t));
+    check(is_leaf(t), Code::autograd, "can't optimize a non-leaf Tensor: ", t);
     check(known.insert(t.impl()).second, Code::invalid_argument,
-          "some parameters appear in more than one group: ", describe(t));
+          "some parameters appear in more than one group: ", t);
     Parameter p;
     p.param = t;
     group.list.push_back(std::move(p));
@@ -94,7 +94,7 @@ void flam_optimizer::load_state_dict(const State& state) {
         if (!t) continue;
         const DimsView wanted = s.counter ? DimsView() : p.param.sizes();
         check(std::ranges::equal(t->sizes(), wanted), Code::shape, "state \"", number, ".", s.name,
-              "\" has shape ", to_string(t->sizes()), ", expected ", to_string(wanted));
+              "\" has shape ", ShapeText{t->sizes()}, ", expected ", ShapeText{wanted});
         const Dtype dtype = s.counter ? Dtype::f32 : p.param.dtype();
         moves.emplace_back(&(p.*s.place), ops::to(*t, p.param.device(), dtype, false, true));
       }

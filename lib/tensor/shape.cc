@@ -21,7 +21,7 @@ Dims broadcast_shapes(DimsView a, DimsView b) {
     if (o == 1) {
       o = b[i];
     } else {
-      check(b[i] == o || b[i] == 1, Code::shape, "shapes ", to_string(a), " and ", to_string(b),
+      check(b[i] == o || b[i] == 1, Code::shape, "shapes ", ShapeText{a}, " and ", ShapeText{b},
             " do not broadcast: sizes ", o, " and ", b[i], " at dimension ", shift + i,
             " differ and neither is 1");
     }
