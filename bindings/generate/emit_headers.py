@@ -38,7 +38,7 @@ def _comment(f: Function) -> str:
     lines += [f"- `{p.name}`: {f.doc['params'][p.name]}" for p in visible]
     lines += [f"- returns: {f.doc['returns']}", f"- errors: {f.doc['errors']}"]
     out = []
-    for i, line in enumerate(lines):
+    for line in lines:
         wrapped = textwrap.wrap(
             line, 95, subsequent_indent="  " if line.startswith("- ") else ""
         ) or [""]

@@ -174,9 +174,12 @@ def emit(api):
             )
         )
         + "    def __neg__(self) -> Tensor: ...\n    def __len__(self) -> _int: ...\n"
-        "    shape: Any\n    dtype: dtype\n    device: device\n    grad: Tensor | None\n    data: Tensor\n"
-        "    requires_grad: _bool\n    is_leaf: _bool\n    grad_fn: Any\n    T: Tensor\n    ndim: _int\n"
-        "    def item(self) -> Any: ...\n    def tolist(self) -> Any: ...\n    def numpy(self) -> Any: ...\n"
+        "    shape: Any\n    dtype: dtype\n    device: device\n    grad: Tensor | None\n    data: "
+        "Tensor\n"
+        "    requires_grad: _bool\n    is_leaf: _bool\n    grad_fn: Any\n    T: Tensor\n    ndim: "
+        "_int\n"
+        "    def item(self) -> Any: ...\n    def tolist(self) -> Any: ...\n    def numpy(self) -> "
+        "Any: ...\n"
         "    def to(self, *args: Any, **kwargs: Any) -> Tensor: ...\n"
         "    def backward(self, gradient: Tensor | None = ..., retain_graph: _bool | None = ..., "
         "create_graph: _bool = ..., inputs: Any = ...) -> None: ...\n"

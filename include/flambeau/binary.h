@@ -1,8 +1,9 @@
 /* Elementwise operations of two operands, with broadcasting and type promotion.
  * namespace: ops
  *
- * An operand may be a wrapped number (`flam_scalar_f64` and friends): it takes part in promotion by its
- * category only, as a Python number does in PyTorch. A 0-d cpu tensor may meet operands of another device.
+ * An operand may be a wrapped number (`flam_scalar_f64` and friends): it takes part in promotion
+ * by its category only, as a Python number does in PyTorch. A 0-d cpu tensor may meet operands of
+ * another device.
  */
 #ifndef FLAMBEAU_BINARY_H
 #define FLAMBEAU_BINARY_H

@@ -1,8 +1,8 @@
 /* The dialect: types, enumerations and the empty macros that every flambeau header is written in.
  *
- * Valid C99 and C++98 and later. A prototype plus its annotations says all that a binding needs, so C shims,
- * Python, Rust and the reference are generated from these headers and from nothing else. Numbers of
- * enumerators are never reused; 0 is "unspecified" everywhere.
+ * Valid C99 and C++98 and later. A prototype plus its annotations says all that a binding needs,
+ * so C shims, Python, Rust and the reference are generated from these headers and from nothing
+ * else. Numbers of enumerators are never reused; 0 is "unspecified" everywhere.
  */
 #ifndef FLAMBEAU_COMMON_H
 #define FLAMBEAU_COMMON_H
@@ -29,7 +29,8 @@
 
 /* On a function. */
 #define FLAM_SINCE(x, y) FLAM_META("since=" #x "." #y) /* first version that has it */
-#define FLAM_BLOCKS FLAM_META("blocks")                /* may wait for a device, thread or callback */
+/* may wait for a device, thread or callback */
+#define FLAM_BLOCKS FLAM_META("blocks")
 #define FLAM_BORROWED(owner) FLAM_META("borrowed=" #owner) /* result lives as long as owner says */
 #define FLAM_TORCH(names) FLAM_META("torch=" names)    /* torch's spellings, separated by spaces */
 #define FLAM_INPLACE FLAM_META("inplace") /* flam_<op>_ is derived: writes into its first operand */

@@ -21,7 +21,8 @@ extern "C" {
  * - `padding`: zeros added at both ends; default 0.
  * - `dilation`: distance of the window's elements; default 1.
  * - `groups`: number of separate groups of channels; default 1.
- * - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input` has none.
+ * - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input`
+ *   has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -40,8 +41,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv1d(
  * - `padding`: zeros added at both ends; default 0.
  * - `dilation`: distance of the window's elements; default 1.
  * - `groups`: number of separate groups of channels; default 1.
- * - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where
- *   `input` has none.
+ * - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1,
+ *   without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
@@ -61,7 +62,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv2d(
  * - `output_padding`: added to one side of the result; default 0.
  * - `groups`: number of separate groups of channels; default 1.
  * - `dilation`: distance of the window's elements; default 1.
- * - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+ * - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) +
+ *   output_padding + 1.
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */

@@ -1,5 +1,5 @@
-/* Data sets and the loader: batches fetched ahead on native threads, in an order that depends on the seed and
- * not on the number of workers.
+/* Data sets and the loader: batches fetched ahead on native threads, in an order that depends on
+ * the seed and not on the number of workers.
  * namespace: capi
  */
 #ifndef FLAMBEAU_DATA_H
@@ -18,10 +18,11 @@ typedef struct flam_dataset_vtable {
   void *user;         /* handed to the functions below */
   /* The number of samples; negative where it is not known. */
   int64_t (*size)(void *user);
-  /* Fetches and collates one batch on a worker thread. Writes an owned list, or `*out_item` for a batch that
-   * is no list of tensors. Returns FLAM_OK, or records with flam_error_set and returns FLAM_ERROR_CALLBACK. */
-  flam_status (*fetch)(void *user, const int64_t *indices, size_t n_indices, flam_tensor_list **out_batch,
-                       void **out_item);
+  /* Fetches and collates one batch on a worker thread. Writes an owned list, or `*out_item` for a
+   * batch that is no list of tensors. Returns FLAM_OK, or records with flam_error_set and returns
+   * FLAM_ERROR_CALLBACK. */
+  flam_status (*fetch)(void *user, const int64_t *indices, size_t n_indices,
+                       flam_tensor_list **out_batch, void **out_item);
   void (*drop_item)(void *item); /* for items nobody took; may be NULL */
   void (*drop)(void *user);      /* called exactly once, after the last call; may be NULL */
 } flam_dataset_vtable;
@@ -30,7 +31,8 @@ typedef struct flam_dataset_vtable {
  *
  * - `tensors`: at least one, all with the same size of dimension 0.
  * - returns: the data set; it shares the tensors' memory.
- * - errors: `FLAM_ERROR_SHAPE` where the sizes differ; `FLAM_ERROR_INVALID_ARGUMENT` for an empty list.
+ * - errors: `FLAM_ERROR_SHAPE` where the sizes differ; `FLAM_ERROR_INVALID_ARGUMENT` for an empty
+ *   list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_dataset *flam_dataset_from_tensors(const flam_tensor *const *tensors,
                                                                   size_t n_tensors);
@@ -81,12 +83,11 @@ FLAM_API FLAM_SINCE(0, 1) void flam_loader_options_init(flam_loader_options *opt
  * - returns: the loader, before the first batch of epoch 0.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_loader *flam_loader_new(flam_dataset *dataset,
-                                                       FLAM_NULLABLE const flam_loader_options *options
-                                                           FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) flam_loader *flam_loader_new(
+    flam_dataset *dataset, FLAM_NULLABLE const flam_loader_options *options FLAM_DEFAULT(NULL));
 
-/** The next batch of the running epoch. At the epoch's end there is none, and the next call begins the
- *  epoch after it.
+/** The next batch of the running epoch. At the epoch's end there is none, and the next call begins
+ * the epoch after it.
  *
  * - `loader`: the loader.
  * - `out_batch`: the batch's tensors, or NULL at the epoch's end (or where the batch is an item).
@@ -113,10 +114,11 @@ FLAM_API FLAM_SINCE(0, 1) int64_t flam_loader_size(const flam_loader *loader);
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_position(const flam_loader *loader, int64_t *out_epoch,
-                                                           int64_t *out_batch);
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_position(
+    const flam_loader *loader, int64_t *out_epoch, int64_t *out_batch);
 
-/** Continues from a position exactly as if the loader had come there by itself; batches in flight are dropped.
+/** Continues from a position exactly as if the loader had come there by itself; batches in flight
+ * are dropped.
  *
  * - `loader`: the loader.
  * - `epoch`: from 0.
@@ -124,20 +126,20 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_position(const flam_loader *lo
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INDEX` where the position is outside the epoch.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_seek(flam_loader *loader, int64_t epoch,
-                                                                   int64_t batch FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_seek(
+    flam_loader *loader, int64_t epoch, int64_t batch FLAM_DEFAULT(0));
 
-/** Queues a batch of the caller's own choice, for loaders whose order is made by a host language's sampler.
- *  It is delivered by `flam_loader_next` in the order of submission, and the loader makes no batches of its own
- *  from the first submission on.
+/** Queues a batch of the caller's own choice, for loaders whose order is made by a host language's
+ * sampler. It is delivered by `flam_loader_next` in the order of submission, and the loader makes
+ * no batches of its own from the first submission on.
  *
  * - `loader`: the loader.
  * - `indices`: the samples of the batch.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_submit(flam_loader *loader, const int64_t *indices,
-                                                         size_t n_indices);
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_loader_submit(
+    flam_loader *loader, const int64_t *indices, size_t n_indices);
 
 /** Stops the workers and drops a reference to a loader.
  *

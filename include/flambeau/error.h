@@ -1,7 +1,8 @@
 /* Errors and the library's version: the thread's error record and how to read, take and clear it.
  * namespace: capi
  *
- * A failed call keeps the *first* error of its thread until it is cleared or taken; nothing here prints.
+ * A failed call keeps the *first* error of its thread until it is cleared or taken; nothing here
+ * prints.
  */
 #ifndef FLAMBEAU_ERROR_H
 #define FLAMBEAU_ERROR_H
@@ -58,8 +59,10 @@ FLAM_API FLAM_SINCE(0, 1) void flam_error_restore(FLAM_CONSUMES flam_error *erro
 /** Records a failure from inside a callback, which then returns `FLAM_ERROR_CALLBACK`.
  *
  * - `message`: what went wrong, UTF-8; `NULL` says nothing.
- * - `payload`: the host language's own exception object, or `NULL`; given back by `flam_error_payload`.
- * - `drop`: called exactly once with `payload` when the record is cleared or released; may be `NULL`.
+ * - `payload`: the host language's own exception object, or `NULL`; given back by
+ *   `flam_error_payload`.
+ * - `drop`: called exactly once with `payload` when the record is cleared or released; may be
+ *   `NULL`.
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_error_set(FLAM_NULLABLE const char *message,
                                               FLAM_NULLABLE void *payload,
@@ -83,7 +86,8 @@ FLAM_API FLAM_SINCE(0, 1) int32_t flam_error_code_of(const flam_error *error);
  * - `error`: an error from `flam_error_take`.
  * - returns: UTF-8, valid as long as `error`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(error) const char *flam_error_message_of(const flam_error *error);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(error) const char *flam_error_message_of(
+    const flam_error *error);
 
 /** Releases a taken error.
  *
@@ -91,11 +95,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(error) const char *flam_error_message_of
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_error_release(FLAM_NULLABLE flam_error *error);
 
-/** Opens a frame: every handle returned to this thread from here on is released by the matching pop, but
- *  those kept. C code then needs no release per temporary.
+/** Opens a frame: every handle returned to this thread from here on is released by the matching
+ * pop, but those kept. C code then needs no release per temporary.
  *
- * A handle may still be released inside the frame. What other threads are to release, and objects other than
- * tensors that are to stay, are made outside of frames.
+ * A handle may still be released inside the frame. What other threads are to release, and objects
+ * other than tensors that are to stay, are made outside of frames.
  *
  * - returns: the frame's token.
  */
@@ -122,7 +126,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_frame_pop(flam_scope scope);
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_leak_tracking(flam_bool enabled);
 
-/** Names the handles made since tracking began that are still alive: kind, shape and the call that made them.
+/** Names the handles made since tracking began that are still alive: kind, shape and the call that
+ * made them.
  *
  * - returns: one line per call, most handles first; the empty string where nothing is alive.
  */

@@ -24,7 +24,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_new(flam_device device 
  * - returns: the generator.
  * - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_default(flam_device device FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_default(
+    flam_device device FLAM_DEFAULT(0));
 
 /** Starts a generator anew from a seed.
  *
@@ -33,7 +34,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_generator *flam_generator_default(flam_device dev
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_generator_manual_seed(flam_generator *generator, uint64_t seed);
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_generator_manual_seed(
+    flam_generator *generator, uint64_t seed);
 
 /** Starts a generator anew from a seed that the system draws.
  *
@@ -64,8 +66,8 @@ FLAM_API FLAM_SINCE(0, 1) uint64_t flam_generator_offset(const flam_generator *g
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_generator_set_state(flam_generator *generator, uint64_t seed,
-                                                            uint64_t offset);
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_generator_set_state(
+    flam_generator *generator, uint64_t seed, uint64_t offset);
 
 /** The device whose tensors a generator fills.
  *

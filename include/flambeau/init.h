@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-/** Which of a weight's two sizes keeps the variance: that of the forward or of the backward pass. */
+/** Which of a weight's two sizes keeps the variance: that of the forward or of the backward pass.
+ */
 typedef int32_t flam_fan;
 enum { FLAM_FAN_UNSPECIFIED = 0, FLAM_FAN_IN = 1, FLAM_FAN_OUT = 2 };
 
@@ -55,11 +56,13 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_normal(
  * - `gain`: a factor; default 1.
  * - `generator`: where the numbers come from; default: the default generator of its device.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
+ *   floating point.
  * - source: Glorot and Bengio, 2010, AISTATS.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_xavier_uniform(
-    flam_tensor *tensor, double gain FLAM_DEFAULT(1), FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+    flam_tensor *tensor, double gain FLAM_DEFAULT(1),
+    FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Xavier initialisation: normal with standard deviation `gain * sqrt(2 / (fan_in + fan_out))`.
  *
@@ -67,11 +70,13 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_xavier_uniform(
  * - `gain`: a factor; default 1.
  * - `generator`: where the numbers come from; default: the default generator of its device.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
+ *   floating point.
  * - source: Glorot and Bengio, 2010, AISTATS.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_xavier_normal(
-    flam_tensor *tensor, double gain FLAM_DEFAULT(1), FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+    flam_tensor *tensor, double gain FLAM_DEFAULT(1),
+    FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Kaiming initialisation: uniform within `gain * sqrt(3 / fan)`.
  *
@@ -80,11 +85,13 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_xavier_normal(
  * - `mode`: which fan; default `FLAM_FAN_IN`.
  * - `generator`: where the numbers come from; default: the default generator of its device.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
+ *   floating point.
  * - source: He et al., 2015, arXiv 1502.01852.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_kaiming_uniform(
-    flam_tensor *tensor, double gain FLAM_DEFAULT(1.4142135623730951), flam_fan mode FLAM_DEFAULT(FLAM_FAN_IN),
+    flam_tensor *tensor, double gain FLAM_DEFAULT(1.4142135623730951),
+    flam_fan mode FLAM_DEFAULT(FLAM_FAN_IN),
     FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Kaiming initialisation: normal with standard deviation `gain / sqrt(fan)`.
@@ -94,11 +101,13 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_kaiming_uniform(
  * - `mode`: which fan; default `FLAM_FAN_IN`.
  * - `generator`: where the numbers come from; default: the default generator of its device.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not
+ *   floating point.
  * - source: He et al., 2015, arXiv 1502.01852.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_init_kaiming_normal(
-    flam_tensor *tensor, double gain FLAM_DEFAULT(1.4142135623730951), flam_fan mode FLAM_DEFAULT(FLAM_FAN_IN),
+    flam_tensor *tensor, double gain FLAM_DEFAULT(1.4142135623730951),
+    flam_fan mode FLAM_DEFAULT(FLAM_FAN_IN),
     FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 #ifdef __cplusplus

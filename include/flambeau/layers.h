@@ -1,5 +1,5 @@
-/* Layers: the modules that the library brings along. Parameters are initialised as PyTorch initialises them, from
- * the device's default generator.
+/* Layers: the modules that the library brings along. Parameters are initialised as PyTorch
+ * initialises them, from the device's default generator.
  * namespace: capi
  */
 #ifndef FLAMBEAU_LAYERS_H
@@ -22,10 +22,9 @@ extern "C" {
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_linear(int64_t in_features, int64_t out_features,
-                                                      flam_bool bias FLAM_DEFAULT(1),
-                                                      flam_device device FLAM_DEFAULT(0),
-                                                      flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_linear(
+    int64_t in_features, int64_t out_features, flam_bool bias FLAM_DEFAULT(1),
+    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Convolution of images, with parameters `weight` [out, in / groups, kh, kw] and `bias` [out].
  *
@@ -46,11 +45,12 @@ FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_conv2d(
     int64_t in_channels, int64_t out_channels, const int64_t *kernel_size, size_t n_kernel_size,
     const int64_t *stride FLAM_DEFAULT(1), size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
     size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation,
-    int64_t groups FLAM_DEFAULT(1), flam_bool bias FLAM_DEFAULT(1), flam_device device FLAM_DEFAULT(0),
-    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+    int64_t groups FLAM_DEFAULT(1), flam_bool bias FLAM_DEFAULT(1),
+    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
- *  `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
+ * `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows
+ * `spatial`.
  *
  * - `num_features`: channels of the input.
  * - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
@@ -64,9 +64,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_conv2d(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size or another `spatial`.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_batch_norm(
-    int64_t num_features, int64_t spatial, double eps FLAM_DEFAULT(1e-5), double momentum FLAM_DEFAULT(0.1),
-    flam_bool affine FLAM_DEFAULT(1), flam_bool track_running_stats FLAM_DEFAULT(1),
-    flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
+    int64_t num_features, int64_t spatial, double eps FLAM_DEFAULT(1e-5),
+    double momentum FLAM_DEFAULT(0.1), flam_bool affine FLAM_DEFAULT(1),
+    flam_bool track_running_stats FLAM_DEFAULT(1), flam_device device FLAM_DEFAULT(0),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
 /** Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
  *
@@ -85,8 +86,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_dropout(double p FLAM_DEFAULT(0.5
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_max_pool2d(
-    const int64_t *kernel_size, size_t n_kernel_size, FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
-    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding);
+    const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding);
 
 /** Mean of each window of an image.
  *
@@ -97,8 +99,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_max_pool2d(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_module *flam_nn_avg_pool2d(
-    const int64_t *kernel_size, size_t n_kernel_size, FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
-    size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding);
+    const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding);
 
 /** Merges a range of dimensions into one.
  *

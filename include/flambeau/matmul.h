@@ -15,8 +15,8 @@ extern "C" {
  * - `input`: [k], [n, k] or [..., n, k].
  * - `other`: [k], [k, m] or [..., k, m]; batch dimensions broadcast with `input`'s.
  * - returns: [..., n, m] without the dimensions that a vector operand lacks.
- * - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d; `FLAM_ERROR_DTYPE` where
- *   the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d;
+ *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_matmul(
     const flam_tensor *input, const flam_tensor *other);
@@ -38,11 +38,11 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_linear(
  * - `input`: [n, k].
  * - `mat2`: [k, m], dtype of `input`.
  * - returns: [n, m].
- * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ; `FLAM_ERROR_DTYPE`;
- *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ;
+ *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input,
-                                                                                  const flam_tensor *mat2);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mm(
+    const flam_tensor *input, const flam_tensor *mat2);
 
 /** Products of matrices, batch by batch; batches do not broadcast.
  *
@@ -62,8 +62,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: [n].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mv(const flam_tensor *input,
-                                                                                  const flam_tensor *vec);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mv(
+    const flam_tensor *input, const flam_tensor *vec);
 
 /** Sum of the products of two vectors' elements.
  *
@@ -109,7 +109,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: [b, n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_baddbmm(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor
+    *flam_baddbmm(
     const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
     FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
 

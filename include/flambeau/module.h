@@ -1,8 +1,9 @@
 /* Modules: trees of named parameters, buffers and children, with a forward function.
  * namespace: capi
  *
- * A host language's own module is made by `flam_module_new` with a vtable, and joins the same tree as the
- * library's layers (layers.h). Moving a module changes its tensors in place: handles stay valid.
+ * A host language's own module is made by `flam_module_new` with a vtable, and joins the same tree
+ * as the library's layers (layers.h). Moving a module changes its tensors in place: handles stay
+ * valid.
  */
 #ifndef FLAMBEAU_MODULE_H
 #define FLAMBEAU_MODULE_H
@@ -27,14 +28,13 @@ typedef struct flam_module_vtable {
 /** A module without content.
  *
  * - `type`: its class name, as `flam_module_format` and error texts show it.
- * - `vtable`: its forward function; copied. None (the default) for a mere container of parameters. `drop` is
- *   called also where this call fails.
+ * - `vtable`: its forward function; copied. None (the default) for a mere container of parameters.
+ *   `drop` is called also where this call fails.
  * - returns: the module, in training mode.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a vtable of unknown size.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_new(const char *type,
-                                                       FLAM_NULLABLE const flam_module_vtable *vtable
-                                                           FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_new(
+    const char *type, FLAM_NULLABLE const flam_module_vtable *vtable FLAM_DEFAULT(NULL));
 
 /** Adds a reference to a module.
  *
@@ -53,7 +53,8 @@ FLAM_API FLAM_SINCE(0, 1) void flam_module_release(FLAM_NULLABLE flam_module *mo
  * - `module`: the module.
  * - returns: the name, valid as long as the module.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_type(const flam_module *module);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_type(
+    const flam_module *module);
 
 /** Registers a parameter, or replaces the one of that name.
  *
@@ -64,7 +65,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_type(con
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_parameter(
-    flam_module *module, const char *name, FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL));
+    flam_module *module, const char *name,
+    FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL));
 
 /** Registers a buffer, or replaces the one of that name.
  *
@@ -76,7 +78,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_parameter(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_buffer(
-    flam_module *module, const char *name, FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL),
+    flam_module *module, const char *name,
+    FLAM_NULLABLE const flam_tensor *tensor FLAM_DEFAULT(NULL),
     flam_bool persistent FLAM_DEFAULT(1));
 
 /** Registers a child, or replaces the one of that name.
@@ -87,8 +90,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_buffer(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name, or a child that holds `module`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_child(flam_module *module, const char *name,
-                                                            FLAM_NULLABLE flam_module *child FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_set_child(
+    flam_module *module, const char *name, FLAM_NULLABLE flam_module *child FLAM_DEFAULT(NULL));
 
 /** Removes a parameter, buffer or child.
  *
@@ -106,7 +109,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_remove(flam_module *module, co
  * - returns: the parameter.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_parameter(const flam_module *module, const char *path);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_parameter(
+    const flam_module *module, const char *path);
 
 /** A buffer by its path.
  *
@@ -115,7 +119,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_parameter(const flam_module *
  * - returns: the buffer.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_buffer(const flam_module *module, const char *path);
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_buffer(
+    const flam_module *module, const char *path);
 
 /** A descendant by its path.
  *
@@ -124,7 +129,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_module_buffer(const flam_module *mod
  * - returns: the module.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_child(const flam_module *module, const char *path);
+FLAM_API FLAM_SINCE(0, 1) flam_module *flam_module_child(
+    const flam_module *module, const char *path);
 
 /** How many children a module has itself.
  *
@@ -139,8 +145,8 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_module_child_count(const flam_module *modu
  * - `index`: position, from 0.
  * - returns: the name, valid until the module changes; NULL where `index` is out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_child_name(const flam_module *module,
-                                                                                   size_t index);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_child_name(
+    const flam_module *module, size_t index);
 
 /** All parameters with their paths, each tensor once.
  *
@@ -149,8 +155,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(module) const char *flam_module_child_na
  * - returns: paths and tensors, in order of registration.
  * - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_parameters(const flam_module *module,
-                                                                   flam_bool recurse FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_parameters(
+    const flam_module *module, flam_bool recurse FLAM_DEFAULT(1));
 
 /** All buffers with their paths, each tensor once.
  *
@@ -170,7 +176,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_named_buffers(const flam_modul
  */
 FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_state_dict(const flam_module *module);
 
-/** Copies values into a module's parameters and buffers; nothing is written where an error is found.
+/** Copies values into a module's parameters and buffers; nothing is written where an error is
+ * found.
  *
  * - `module`: the root.
  * - `state`: paths and tensors of any device and dtype.
@@ -181,7 +188,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_state *flam_module_state_dict(const flam_module *
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_load_state_dict(
     flam_module *module, const flam_state *state, flam_bool strict FLAM_DEFAULT(1));
 
-/** Moves or converts all parameters and buffers, in place; gradients too. Integers keep their dtype.
+/** Moves or converts all parameters and buffers, in place; gradients too. Integers keep their
+ * dtype.
  *
  * - `module`: the root.
  * - `device`: where to; default: where they are.
@@ -191,8 +199,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_load_state_dict(
  * - errors: `FLAM_ERROR_NO_GPU`, `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`, `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_to(
-    flam_module *module, flam_device device FLAM_DEFAULT(0), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_bool non_blocking FLAM_DEFAULT(0));
+    flam_module *module, flam_device device FLAM_DEFAULT(0),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_bool non_blocking FLAM_DEFAULT(0));
 
 /** Sets training or evaluation mode for a module and its descendants.
  *
@@ -201,7 +209,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_module_to(
  * - returns: `FLAM_OK`.
  * - errors: none but those of a failed operand.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_train(flam_module *module, flam_bool mode FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_train(
+    flam_module *module, flam_bool mode FLAM_DEFAULT(1));
 
 /** Whether a module is in training mode.
  *
@@ -227,8 +236,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_zero_grad(flam_module *module,
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_DTYPE` for a parameter that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_requires_grad(flam_module *module,
-                                                                flam_bool requires_grad FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_requires_grad(
+    flam_module *module, flam_bool requires_grad FLAM_DEFAULT(1));
 
 /** Runs a module on one input, hooks included.
  *
@@ -254,11 +263,13 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_module_forward(
 typedef int32_t flam_hook_moment;
 enum { FLAM_HOOK_UNSPECIFIED = 0, FLAM_HOOK_FORWARD_PRE = 1, FLAM_HOOK_FORWARD = 2 };
 
-/** A function around a module's forward: sees the input (pre) or input and output; may replace them. */
+/** A function around a module's forward: sees the input (pre) or input and output; may replace
+ * them. */
 typedef struct flam_module_hook {
   size_t struct_size; /* sizeof(flam_module_hook) */
   void *user;         /* handed to the functions below */
-  /* `output` is NULL before the forward; *out_replacement stays NULL to keep the input or output. */
+  /* `output` is NULL before the forward; *out_replacement stays NULL to keep the input or output.
+   */
   flam_status (*run)(void *user, const flam_tensor *input, const flam_tensor *output,
                      flam_tensor **out_replacement);
   void (*drop)(void *user); /* called exactly once */
@@ -273,9 +284,9 @@ typedef struct flam_module_hook {
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown moment or struct size.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_add_hook(flam_module *module, flam_hook_moment moment,
-                                                           const flam_module_hook *hook,
-                                                           uint64_t *out_token);
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_add_hook(
+    flam_module *module, flam_hook_moment moment, const flam_module_hook *hook,
+    uint64_t *out_token);
 
 /** Removes a hook.
  *
@@ -291,7 +302,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_remove_hook(flam_module *modul
  * - `module`: the root.
  * - returns: UTF-8, valid until the thread's next call that returns a text.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_module_format(const flam_module *module);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_module_format(
+    const flam_module *module);
 
 /** The sum of all parameters' elements.
  *

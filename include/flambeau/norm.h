@@ -17,12 +17,13 @@ extern "C" {
  * - `running_var`: [c], updated in training with the unbiased variance; default none.
  * - `weight`: [c]; default none, for 1.
  * - `bias`: [c]; default none, for 0.
- * - `training`: whether the batch's own mean and variance are used and the running ones updated; default false.
+ * - `training`: whether the batch's own mean and variance are used and the running ones updated;
+ *   default false.
  * - `momentum`: share of the batch in the running statistics; default 0.1.
  * - `eps`: added to the variance; default 1e-5.
  * - returns: shape and dtype of `input`.
- * - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per channel;
- *   `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
+ * - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per
+ *   channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
  * - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_batch_norm(

@@ -1,7 +1,9 @@
-/* Optimizers: fused steps over lists of tensors, optimizers that own their state, schedules, gradient clipping.
+/* Optimizers: fused steps over lists of tensors, optimizers that own their state, schedules,
+ * gradient clipping.
  * namespace: capi
  *
- * The order of operations is that of torch.optim. One launch serves up to 56 tensors; nothing waits for the device.
+ * The order of operations is that of torch.optim. One launch serves up to 56 tensors; nothing
+ * waits for the device.
  */
 #ifndef FLAMBEAU_OPTIM_H
 #define FLAMBEAU_OPTIM_H
@@ -13,7 +15,7 @@
 extern "C" {
 #endif
 
-/* ---- steps -------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /** One step of stochastic gradient descent over lists of tensors.
  *
@@ -28,14 +30,16 @@ extern "C" {
  * - `maximize`: whether to ascend; default false.
  * - `first_step`: whether the buffers hold nothing: they then become the gradients; default false.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Sutskever et al., 2013, ICML.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_sgd_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads, size_t n_grads,
-    const flam_tensor *const *momentum_buffers, size_t n_momentum_buffers, double lr,
-    double momentum FLAM_DEFAULT(0), double dampening FLAM_DEFAULT(0), double weight_decay FLAM_DEFAULT(0),
-    flam_bool nesterov FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0), flam_bool first_step FLAM_DEFAULT(0));
+    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
+    size_t n_grads, const flam_tensor *const *momentum_buffers, size_t n_momentum_buffers,
+    double lr, double momentum FLAM_DEFAULT(0), double dampening FLAM_DEFAULT(0),
+    double weight_decay FLAM_DEFAULT(0), flam_bool nesterov FLAM_DEFAULT(0),
+    flam_bool maximize FLAM_DEFAULT(0), flam_bool first_step FLAM_DEFAULT(0));
 
 /** One step of Adam or AdamW over lists of tensors.
  *
@@ -53,30 +57,36 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_sgd_step(
  * - `decoupled`: whether the decay goes past the moments, as in AdamW; default false.
  * - `maximize`: whether to ascend; default false.
  * - returns: `FLAM_OK`.
- * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
  * - source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_adam_step(
-    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads, size_t n_grads,
-    const flam_tensor *const *exp_avgs, size_t n_exp_avgs, const flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
-    const flam_tensor *const *max_exp_avg_sqs, size_t n_max_exp_avg_sqs, const flam_tensor *const *steps, size_t n_steps,
-    double lr, double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
-    double weight_decay FLAM_DEFAULT(0), flam_bool decoupled FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0));
+    const flam_tensor *const *params, size_t n_params, const flam_tensor *const *grads,
+    size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs,
+    const flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs,
+    const flam_tensor *const *max_exp_avg_sqs, size_t n_max_exp_avg_sqs,
+    const flam_tensor *const *steps, size_t n_steps, double lr, double beta1 FLAM_DEFAULT(0.9),
+    double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
+    double weight_decay FLAM_DEFAULT(0), flam_bool decoupled FLAM_DEFAULT(0),
+    flam_bool maximize FLAM_DEFAULT(0));
 
-/** Scales gradients so that their common norm is at most `max_norm`, without waiting for the device.
+/** Scales gradients so that their common norm is at most `max_norm`, without waiting for the
+ * device.
  *
  * - `params`: parameters; those without a gradient are passed over.
  * - `max_norm`: the bound.
  * - `norm_type`: p of the norm; infinity for the greatest absolute value; default 2.
- * - `error_if_nonfinite`: whether a norm that is not finite is an error, which waits for the device; default false.
+ * - `error_if_nonfinite`: whether a norm that is not finite is an error, which waits for the
+ *   device; default false.
  * - returns: the norm before scaling, 0-d.
  * - errors: `FLAM_ERROR_NON_FINITE` where that was asked for.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_clip_grad_norm_(
-    const flam_tensor *const *params, size_t n_params, double max_norm, double norm_type FLAM_DEFAULT(2),
-    flam_bool error_if_nonfinite FLAM_DEFAULT(0));
+    const flam_tensor *const *params, size_t n_params, double max_norm,
+    double norm_type FLAM_DEFAULT(2), flam_bool error_if_nonfinite FLAM_DEFAULT(0));
 
-/* ---- optimizers that own their state ------------------------------------------------------------------ */
+/* ---- optimizers that own their state --------------------------------------------------------- */
 
 /** Stochastic gradient descent.
  *
@@ -91,8 +101,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_clip_grad_norm_(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_sgd_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3), double momentum FLAM_DEFAULT(0),
-    double dampening FLAM_DEFAULT(0), double weight_decay FLAM_DEFAULT(0), flam_bool nesterov FLAM_DEFAULT(0),
+    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
+    double momentum FLAM_DEFAULT(0), double dampening FLAM_DEFAULT(0),
+    double weight_decay FLAM_DEFAULT(0), flam_bool nesterov FLAM_DEFAULT(0),
     flam_bool maximize FLAM_DEFAULT(0));
 
 /** Adam.
@@ -109,9 +120,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_sgd_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adam_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3), double beta1 FLAM_DEFAULT(0.9),
-    double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8), double weight_decay FLAM_DEFAULT(0),
-    flam_bool amsgrad FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0));
+    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
+    double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
+    double weight_decay FLAM_DEFAULT(0), flam_bool amsgrad FLAM_DEFAULT(0),
+    flam_bool maximize FLAM_DEFAULT(0));
 
 /** Adam with decoupled weight decay.
  *
@@ -127,9 +139,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adam_new(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adamw_new(
-    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3), double beta1 FLAM_DEFAULT(0.9),
-    double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8), double weight_decay FLAM_DEFAULT(1e-2),
-    flam_bool amsgrad FLAM_DEFAULT(0), flam_bool maximize FLAM_DEFAULT(0));
+    const flam_tensor *const *params, size_t n_params, double lr FLAM_DEFAULT(1e-3),
+    double beta1 FLAM_DEFAULT(0.9), double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
+    double weight_decay FLAM_DEFAULT(1e-2), flam_bool amsgrad FLAM_DEFAULT(0),
+    flam_bool maximize FLAM_DEFAULT(0));
 
 /** Adds parameters with a learning rate and weight decay of their own.
  *
@@ -140,8 +153,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_optimizer *flam_adamw_new(
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where a parameter is there already.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_status flam_optimizer_add_group(flam_optimizer *optimizer, const flam_tensor *const *params,
-    size_t n_params, double lr, double weight_decay FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_optimizer_add_group(
+    flam_optimizer *optimizer, const flam_tensor *const *params, size_t n_params, double lr,
+    double weight_decay FLAM_DEFAULT(0));
 
 /** Changes every parameter that has a gradient.
  *
@@ -174,7 +188,8 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_optimizer_group_count(const flam_optimizer
  * - `group`: its number, from 0; default 0.
  * - returns: the learning rate; NaN where there is no such group.
  */
-FLAM_API FLAM_SINCE(0, 1) double flam_optimizer_lr(const flam_optimizer *optimizer, size_t group FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) double flam_optimizer_lr(
+    const flam_optimizer *optimizer, size_t group FLAM_DEFAULT(0));
 
 /** Sets the learning rate of a group.
  *
@@ -195,15 +210,16 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_optimizer_set_lr(flam_optimizer *opti
  */
 FLAM_API FLAM_SINCE(0, 1) flam_state *flam_optimizer_state_dict(const flam_optimizer *optimizer);
 
-/** Takes over the state that `flam_optimizer_state_dict` gave; nothing changes where an error is found.
+/** Takes over the state that `flam_optimizer_state_dict` gave; nothing changes where an error is
+ * found.
  *
  * - `optimizer`: the optimizer.
  * - `state`: names and tensors, of any device.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown name; `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_optimizer_load_state_dict(flam_optimizer *optimizer,
-                                                                              const flam_state *state);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_optimizer_load_state_dict(
+    flam_optimizer *optimizer, const flam_state *state);
 
 /** Drops a reference to an optimizer.
  *
@@ -211,7 +227,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_optimizer_load_state_dict
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_optimizer_release(FLAM_NULLABLE flam_optimizer *optimizer);
 
-/* ---- schedules ---------------------------------------------------------------------------------------- */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 /** Multiplies the learning rate by `gamma` every `step_size` steps.
  *
@@ -221,8 +237,8 @@ FLAM_API FLAM_SINCE(0, 1) void flam_optimizer_release(FLAM_NULLABLE flam_optimiz
  * - returns: the schedule.
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a step size below 1.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_scheduler *flam_step_lr_new(flam_optimizer *optimizer, int64_t step_size,
-                                                           double gamma FLAM_DEFAULT(0.1));
+FLAM_API FLAM_SINCE(0, 1) flam_scheduler *flam_step_lr_new(
+    flam_optimizer *optimizer, int64_t step_size, double gamma FLAM_DEFAULT(0.1));
 
 /** Lets the learning rate fall along half a cosine.
  *
@@ -233,8 +249,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_scheduler *flam_step_lr_new(flam_optimizer *optim
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `t_max` below 1.
  * - source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
  */
-FLAM_API FLAM_SINCE(0, 1) flam_scheduler *flam_cosine_annealing_lr_new(flam_optimizer *optimizer, int64_t t_max,
-                                                                       double eta_min FLAM_DEFAULT(0));
+FLAM_API FLAM_SINCE(0, 1) flam_scheduler *flam_cosine_annealing_lr_new(
+    flam_optimizer *optimizer, int64_t t_max, double eta_min FLAM_DEFAULT(0));
 
 /** Goes one step further and sets the learning rates.
  *

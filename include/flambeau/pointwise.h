@@ -1,8 +1,8 @@
 /* Elementwise functions of one operand.
  * namespace: ops
  *
- * Floating results are within 2 units in the last place of the exact value; half types are computed in f32 and
- * rounded once.
+ * Floating results are within 2 units in the last place of the exact value; half types are
+ * computed in f32 and rounded once.
  */
 #ifndef FLAMBEAU_POINTWISE_H
 #define FLAMBEAU_POINTWISE_H

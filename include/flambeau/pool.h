@@ -26,8 +26,9 @@ extern "C" {
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_max_pool2d(
     const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
     FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
-    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
-    size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0));
+    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation,
+    flam_bool ceil_mode FLAM_DEFAULT(0));
 
 /** Mean of each window.
  *

@@ -1,5 +1,5 @@
-/* Random numbers. All come from Philox4x32-10, keyed by a generator's seed and offset, so that they depend neither
- * on the number of threads nor on the device's schedule.
+/* Random numbers. All come from Philox4x32-10, keyed by a generator's seed and offset, so that
+ * they depend neither on the number of threads nor on the device's schedule.
  * namespace: ops
  */
 #ifndef FLAMBEAU_RANDOM_H
@@ -19,11 +19,14 @@ extern "C" {
  * - `device`: of the result; default: the default device.
  * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not
+ *   floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rand(
-    FLAM_VARIADIC const int64_t *size, size_t n_size, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+    FLAM_VARIADIC const int64_t *size, size_t n_size,
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
 
 /** Normal numbers with mean 0 and standard deviation 1.
  *
@@ -33,12 +36,15 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_rand(
  * - `device`: of the result; default: the default device.
  * - `requires_grad`: whether autograd records operations on it; default false.
  * - returns: a contiguous tensor.
- * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+ * - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not
+ *   floating point.
  * - source: Box and Muller, 1958, doi 10.1214/aoms/1177706645.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn(
-    FLAM_VARIADIC const int64_t *size, size_t n_size, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE),
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+    FLAM_VARIADIC const int64_t *size, size_t n_size,
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
 
 /** Uniform integers from `low`, inclusive, to `high`, exclusive.
  *
@@ -53,8 +59,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `high` is not greater than `low`.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_randint(
-    int64_t low, int64_t high, const int64_t *size, size_t n_size, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_I64),
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+    int64_t low, int64_t high, const int64_t *size, size_t n_size,
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_I64), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
 
 /** A random permutation of the integers from 0 to `n` - 1.
  *
@@ -67,8 +75,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_randint(
  * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randperm(
-    int64_t n, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL), flam_dtype dtype FLAM_DEFAULT(FLAM_I64),
-    flam_device device FLAM_DEFAULT(0), flam_bool requires_grad FLAM_DEFAULT(0));
+    int64_t n, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_I64), flam_device device FLAM_DEFAULT(0),
+    flam_bool requires_grad FLAM_DEFAULT(0));
 
 /** Uniform numbers from 0 to 1 in the shape of a tensor.
  *
@@ -103,7 +112,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_randn_like(
  * - `to`: bound; default 1.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_uniform_(
     flam_tensor *input, double from FLAM_DEFAULT(0), double to FLAM_DEFAULT(1),
@@ -116,7 +126,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_uniform_(
  * - `std`: standard deviation, not negative; default 1.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_normal_(
     flam_tensor *input, double mean FLAM_DEFAULT(0), double std FLAM_DEFAULT(1),
@@ -128,7 +139,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_normal_(
  * - `lambd`: the rate, positive; default 1.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_exponential_(
     flam_tensor *input, double lambd FLAM_DEFAULT(1),
@@ -141,7 +153,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_exponential_(
  * - `to`: bound; greater than `from`.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_random_(
     flam_tensor *input, int64_t from, int64_t to,
@@ -153,7 +166,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_random_(
  * - `p`: from 0 to 1; default 0.5.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: `input`.
- * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ * - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_INVALID_ARGUMENT`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
     flam_tensor *input, double p FLAM_DEFAULT(0.5),
@@ -167,7 +181,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("Tensor") flam_tensor *flam_bernoulli_(
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_bernoulli(
-    const flam_tensor *input, FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
+    const flam_tensor *input,
+    FLAM_KEYWORD FLAM_NULLABLE flam_generator *generator FLAM_DEFAULT(NULL));
 
 /** Normal numbers with a mean and standard deviation for each element.
  *
@@ -188,7 +203,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_normal(
  * - `replacement`: whether an index may be drawn again; default false.
  * - `generator`: where the numbers come from; default: the default generator of the device.
  * - returns: int64, [num_samples] or [rows, num_samples].
- * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement; `FLAM_ERROR_SHAPE`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without
+ *   replacement; `FLAM_ERROR_SHAPE`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_multinomial(
     const flam_tensor *input, int64_t num_samples, flam_bool replacement FLAM_DEFAULT(0),

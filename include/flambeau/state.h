@@ -52,7 +52,8 @@ FLAM_API FLAM_SINCE(0, 1) size_t flam_state_size(const flam_state *state);
  * - `index`: position, from 0.
  * - returns: the name, valid until the list changes; NULL where `index` is out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(state) const char *flam_state_name(const flam_state *state, size_t index);
+FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(state) const char *flam_state_name(
+    const flam_state *state, size_t index);
 
 /** The tensor of an entry.
  *

@@ -1,8 +1,8 @@
 /* Elementwise operations of three operands: choosing, limiting, interpolating.
  * namespace: ops
  *
- * A number is passed as a wrapped number (`flam_scalar_f64` and friends), which never widens a tensor within its
- * category.
+ * A number is passed as a wrapped number (`flam_scalar_f64` and friends), which never widens a
+ * tensor within its category.
  */
 #ifndef FLAMBEAU_TERNARY_H
 #define FLAMBEAU_TERNARY_H

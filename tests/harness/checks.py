@@ -20,9 +20,9 @@ class Case:
         self.tensors = [binding.tensor(o.draw(rng, dtype), d) for o, d in zip(sample, self.dtypes)]
         self.arrays = [binding.array(t) for t in self.tensors]
         self.differentiable = [o.grad and d in FLOATS for o, d in zip(sample, self.dtypes)]
+        shown = [f"{d}{list(t.shape)}" for d, t in zip(self.dtypes, self.tensors)]
         self.what = (
-            f"{row.name}({', '.join(f'{d}{list(t.shape)}' for d, t in zip(self.dtypes, self.tensors))}"
-            f"{''.join(f', {k}={v}' for k, v in options.items())})"
+            f"{row.name}({', '.join(shown)}{''.join(f', {k}={v}' for k, v in options.items())})"
         )
 
     def on(self, device):

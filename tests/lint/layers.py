@@ -47,9 +47,7 @@ def check(root: Path, files: list[Path]) -> list[str]:
             line = text.count("\n", 0, match.start()) + 1
             quote, name = match.groups()
             if quote == "<" and CUDA.match(name) and not may_use_cuda(path):
-                faults.append(
-                    f"{path}:{line}: <{name}> is for lib/device/cuda and nvcc's files"
-                )
+                faults.append(f"{path}:{line}: <{name}> is for lib/device/cuda and nvcc's files")
             used = name.split("/")[0]
             if quote == "<" or used not in FEATURES | set(ROW) or used == layer:
                 continue

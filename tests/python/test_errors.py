@@ -71,6 +71,6 @@ def test_device_mismatch(torch, device):
 
 def test_unknown_names(torch):
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        torch.nothing
+        _ = torch.nothing
     with pytest.raises(NotImplementedError, match="mixed precision"):
         torch.amp.autocast("cuda")

@@ -51,7 +51,7 @@ def test_registration(torch):
         net.scale = torch.ones(1)
     del net.scale
     with pytest.raises(AttributeError, match="'Net' object has no attribute 'scale'"):
-        net.scale
+        _ = net.scale
     with pytest.raises(AttributeError, match="before Module.__init__"):
 
         class Late(nn.Module):

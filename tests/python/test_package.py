@@ -23,8 +23,10 @@ def test_import_is_quick_and_light():
         [sys.executable, "-m", "compileall", "-q", os.path.join(PATH, "flambeau")], check=True
     )
     code = (
-        "import sys, time; t = time.process_time(); import flambeau; print(time.process_time() - t); "
-        "assert 'numpy' not in sys.modules and 'json' not in sys.modules and 'ctypes' not in sys.modules"
+        "import sys, time; t = time.process_time(); import flambeau; print(time.process_time() - "
+        "t); "
+        "assert 'numpy' not in sys.modules and 'json' not in sys.modules and 'ctypes' not in "
+        "sys.modules"
     )
     times = []
     for _ in range(5):

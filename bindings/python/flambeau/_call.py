@@ -371,7 +371,8 @@ def _overloaded(name, *options):
         )
         forms = "\n".join(f" * ({_shown(parameters)})" for _, parameters in options)
         raise TypeError(
-            f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+            f"{name}() received an invalid combination of arguments - got ({got}), but expected "
+            "one of:\n"
             f"{forms}\n"
         )
 

@@ -88,7 +88,7 @@ _BY_CODE = {_code_of(d): d for d in DTYPES}
 
 
 # ---- out
-# -----------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 @_Deleter
@@ -146,7 +146,7 @@ def export(tensor, stream=None, max_version=None, dl_device=None, copy=None):
 
 
 # ---- in
-# ------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
 class _Owner:
@@ -182,7 +182,8 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
     managed = kind.from_address(address)
     if kind is _Versioned and managed.major > 1:
         raise BufferError(
-            f"the producer wrote DLPack {managed.major}.{managed.minor}; versions up to 1 are understood"
+            f"the producer wrote DLPack {managed.major}.{managed.minor}; versions up to 1 are "
+            "understood"
         )
     t = managed.tensor
     dtype = _BY_CODE.get((t.code, t.bits))

@@ -51,7 +51,8 @@ def to_numpy(tensor, force=False):
     dtype = tensor.dtype
     if dtype is _BFLOAT16:
         raise TypeError(
-            "Got unsupported ScalarType BFloat16: NumPy has no such dtype; use tensor.float().numpy()"
+            "Got unsupported ScalarType BFloat16: NumPy has no such dtype; use "
+            "tensor.float().numpy()"
         )
     shape, size = tensor.shape, dtype.itemsize
     if 0 in shape:

@@ -131,8 +131,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     tensor."""
     if isinstance(data, Tensor):
         warnings.warn(
-            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than "
+            "torch.tensor(sourceTensor).",
             UserWarning,
             stacklevel=2,
         )
@@ -181,7 +183,8 @@ def _dtype_of_array(a):
     found = BY_NUMPY.get(a.dtype.str.lstrip("<|="))
     if found is None:
         raise TypeError(
-            f"can't convert np.ndarray of type {a.dtype}. The only supported types are: float64, float32, "
+            f"can't convert np.ndarray of type {a.dtype}. The only supported types are: float64, "
+            "float32, "
             "float16, int64, int32, int16, int8, uint8, and bool."
         )
     return found
@@ -207,18 +210,22 @@ def from_numpy(ndarray):
     size = dtype.itemsize
     if any(s < 0 for s in ndarray.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are "
-            "not currently supported. (You can probably work around this by making a copy of your array "
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are "
+            "not currently supported. (You can probably work around this by making a copy of your "
+            "array "
             "with array.copy().)"
         )
     if any(s % size for s in ndarray.strides):
         raise ValueError(
-            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy "
+            "array to "
             "reallocate the memory."
         )
     if not ndarray.flags.writeable:
         warnings.warn(
-            "The given NumPy array is not writable; writing to the tensor would be undefined behavior. Copy "
+            "The given NumPy array is not writable; writing to the tensor would be undefined "
+            "behavior. Copy "
             "the array first.",
             UserWarning,
             stacklevel=2,
@@ -275,7 +282,8 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     n = room if count < 0 else count
     if n > room or offset < 0:
         raise ValueError(
-            f"buffer of {len(view)} bytes is too small for {count} elements of {dtype} from byte {offset}"
+            f"buffer of {len(view)} bytes is too small for {count} elements of {dtype} from byte "
+            f"{offset}"
         )
     cell = ffi.from_buffer(buffer)
     made = from_memory(int(ffi.cast("intptr_t", cell)) + offset, (n,), (1,), dtype, cell)

@@ -63,7 +63,8 @@ def _checked(tensor, index):
     h = tensor._h
     if not _fast.flam_tensor_dim(h):
         raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to "
             "convert a 0-dim tensor to a number"
         )
     size = _fast.flam_tensor_size(h, 0)
@@ -146,6 +147,7 @@ def _as_index(part):
     if hasattr(part, "__index__"):
         return part.__index__()
     raise TypeError(
-        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+        "indices "
         f"(got {type(part).__name__})"
     )

@@ -91,7 +91,8 @@ if fast.flam_version_require(*_VERSION):
     _found = fast.flam_version()
     fast.flam_error_clear()
     raise ImportError(
-        f"{library_path} is version {_found >> 16}.{_found >> 8 & 255}.{_found & 255}; this package needs "
+        f"{library_path} is version {_found >> 16}.{_found >> 8 & 255}.{_found & 255}; this "
+        "package needs "
         f"{_VERSION[0]}.{_VERSION[1]} or newer of the same major version.\n"
         "  build or install a newer libflambeau, or set FLAMBEAU_LIBRARY to one"
     )

@@ -62,7 +62,8 @@ class Tensor:
         if found < 0:
             n = self.dim()
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(n, 1)}, {max(n, 1) - 1}], "
+                f"Dimension out of range (expected to be in range of [{-max(n, 1)}, "
+                f"{max(n, 1) - 1}], "
                 f"but got {dim})"
             )
         return found
@@ -175,7 +176,8 @@ class Tensor:
     def grad(self, value):
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
-                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                "assigned grad expected to be a Tensor or None but got grad of type "
+                f"{type(value).__name__}"
             )
         if _fast.flam_tensor_set_grad(self._h, _NULL if value is None else value._h):
             _raise()
@@ -309,7 +311,8 @@ class Tensor:
     def __contains__(self, value):
         if not isinstance(value, (Tensor, int, float)):
             raise RuntimeError(
-                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(value)}."
             )
         return bool((self == value).any())
 
@@ -353,7 +356,8 @@ class Tensor:
                 device = device_type(value)
             elif value is not None:
                 raise TypeError(
-                    f"to() received an argument of type {type(value).__name__}; expected a device, dtype, "
+                    f"to() received an argument of type {type(value).__name__}; expected a "
+                    "device, dtype, "
                     "tensor or bool"
                 )
         return self._moved(device, dtype, non_blocking, copy)
@@ -491,8 +495,10 @@ class Tensor:
     def __deepcopy__(self, memo):
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
-                "at the moment. If you were attempting to deepcopy a module, this may be because of a "
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol "
+                "at the moment. If you were attempting to deepcopy a module, this may be because "
+                "of a "
                 "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
         found = memo.get(id(self))

@@ -93,12 +93,14 @@ class device:
             type, index = "cuda", type
         elif not isinstance(type, str):
             raise TypeError(
-                f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}"
+                "device(): argument 'type' must be str, int or device, not "
+                f"{type.__class__.__name__}"
             )
         elif ":" in type:
             if index is not None:
                 raise RuntimeError(
-                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                    "type (string) must not include an index because index was passed "
+                    f"explicitly: {type}"
                 )
             type, _, tail = type.partition(":")
             if not tail.isdigit():
@@ -246,7 +248,8 @@ class finfo:
     def __init__(self, type=float32):
         if type not in _FLOATS:
             raise TypeError(
-                f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'"
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                f"'{type}'"
             )
         self.bits, self.eps, self.tiny, self.max, self.smallest_subnormal, self.resolution = (
             _FLOATS[type]
@@ -255,7 +258,8 @@ class finfo:
 
     def __repr__(self):
         return (
-            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+            f"eps={self.eps:g}, "
             f"smallest_normal={self.tiny:g}, tiny={self.tiny:g}, dtype={self.dtype})"
         )
 

@@ -245,8 +245,10 @@ class _Unpickler(pickle.Unpickler):
         if not self.trusted:
             raise pickle.UnpicklingError(
                 "Weights only load failed. The file names the global "
-                f"{module}.{name}, which is not on the list of allowed ones. If you trust where the file comes from, load "
-                "it with weights_only=False, which can run any code in it, or allow this global with "
+                f"{module}.{name}, which is not on the list of allowed ones. If you trust where "
+                "the file comes from, load "
+                "it with weights_only=False, which can run any code in it, or allow this global "
+                "with "
                 "torch.serialization.add_safe_globals."
             )
         if module == "torch" or module.startswith("torch."):
@@ -299,7 +301,8 @@ def _placement(map_location):
 
             if not cuda.is_available():
                 raise RuntimeError(
-                    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
+                    "Attempting to deserialize object on a CUDA device but "
+                    "torch.cuda.is_available() is "
                     "False. If you are running on a CPU-only machine, please use torch.load with "
                     "map_location=torch.device('cpu') to map your storages to the CPU."
                 )
@@ -317,7 +320,8 @@ def load(
             return load(file, map_location, weights_only=weights_only)
     if not zipfile.is_zipfile(f):
         raise RuntimeError(
-            "the file is no zip archive; files written by torch before 1.6 are not supported: load and save "
+            "the file is no zip archive; files written by torch before 1.6 are not supported: "
+            "load and save "
             "it again with a newer torch"
         )
     with zipfile.ZipFile(f) as archive:

@@ -120,7 +120,8 @@ class _Anomaly:
     def __init__(self, mode=True, check_nan=True):
         if check_nan and mode:
             raise NotImplementedError(
-                "anomaly mode with check_nan is not supported; pass check_nan=False, in-place errors "
+                "anomaly mode with check_nan is not supported; pass check_nan=False, in-place "
+                "errors "
                 "name the operation that wrote without it"
             )
 

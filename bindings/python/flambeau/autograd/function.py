@@ -34,10 +34,14 @@ class FunctionCtx:
     def saved_tensors(self):
         if self._saved is None:
             raise RuntimeError(
-                "Trying to backward through the graph a second time (or directly access saved tensors "
-                "after they have already been freed). Saved intermediate values of the graph are freed "
-                "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
-                "backward through the graph a second time or if you need to access saved tensors after "
+                "Trying to backward through the graph a second time (or directly access saved "
+                "tensors "
+                "after they have already been freed). Saved intermediate values of the graph are "
+                "freed "
+                "when you call .backward() or autograd.grad(). Specify retain_graph=True if you "
+                "need to "
+                "backward through the graph a second time or if you need to access saved tensors "
+                "after "
                 "calling backward."
             )
         return tuple(None if s is None else api.saved_get(s) for s in self._saved)
@@ -82,11 +86,13 @@ def _backward(user, grads, n_grads, out_grads, n_out_grads):
             continue
         if not isinstance(grad, Tensor):
             raise TypeError(
-                f"{cls.__name__}.backward returned {type(grad).__name__} where a Tensor or None was expected"
+                f"{cls.__name__}.backward returned {type(grad).__name__} where a Tensor or None "
+                "was expected"
             )
         if slot is None:
             raise RuntimeError(
-                f"function {cls.__name__}Backward returned a gradient different from None for an argument "
+                f"function {cls.__name__}Backward returned a gradient different from None for an "
+                "argument "
                 "that is not a tensor"
             )
         out_grads[slot] = given_away(grad)

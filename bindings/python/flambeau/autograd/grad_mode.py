@@ -36,7 +36,8 @@ class _Scope:
     def __call__(self, function):
         if isinstance(function, type):
             raise RuntimeError(
-                f"{type(self).__name__} decorates functions and methods, not the class {function.__name__}"
+                f"{type(self).__name__} decorates functions and methods, not the class "
+                f"{function.__name__}"
             )
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:

@@ -15,7 +15,7 @@ __all__ = [
     "init",
     "modules",
     "parameter",
-    "utils",
+    "utils",  # noqa: F405
 ]
 
 

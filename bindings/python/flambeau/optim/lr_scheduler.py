@@ -50,8 +50,10 @@ class LRScheduler:
         """Moves on by one epoch (or to `epoch`) and sets the learning rates."""
         if self._step_count == 1 and self.optimizer._step_count == self._opt_steps_at_start:
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the "
-                "opposite order: `optimizer.step()` before `lr_scheduler.step()`; otherwise the first "
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in "
+                "the "
+                "opposite order: `optimizer.step()` before `lr_scheduler.step()`; otherwise the "
+                "first "
                 "value of the schedule is skipped.",
                 UserWarning,
                 stacklevel=2,
@@ -188,7 +190,8 @@ class LinearLR(LRScheduler):
     ):
         if not 0 < start_factor <= 1:
             raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+                "Starting multiplicative factor expected to be greater than 0 and less or equal "
+                "to 1."
             )
         if not 0 <= end_factor <= 1:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")

@@ -33,7 +33,8 @@ class Optimizer:
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
             raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                "params argument given to the optimizer should be an iterable of Tensors or "
+                "dicts, but got "
                 f"{params.type()}"
             )
         self.defaults, self.state, self.param_groups = defaults, defaultdict(dict), []
@@ -60,7 +61,8 @@ class Optimizer:
             params = [params]
         elif isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors "
+                "optimizer parameters need to be organized in ordered collections, but the "
+                "ordering of tensors "
                 "in sets will change between runs. Please use a list instead."
             )
         params = list(params)
@@ -70,7 +72,8 @@ class Optimizer:
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+                    "optimizer can only optimize Tensors, but one of the params is "
+                    f"{type(p).__name__}"
                 )
             if not p.is_leaf:
                 raise ValueError("can't optimize a non-leaf Tensor")
@@ -78,7 +81,8 @@ class Optimizer:
         for name, value in self.defaults.items():
             if value is required and name not in param_group:
                 raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{name}"
                 )
             param_group.setdefault(name, value)
         if len(set(map(id, params))) != len(params):
@@ -149,7 +153,8 @@ class Optimizer:
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, groups)):
             raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                "loaded state dict contains a parameter group that doesn't match the size of "
+                "optimizer's group"
             )
         ours = chain.from_iterable(g["params"] for g in self.param_groups)
         by_number = dict(zip(chain.from_iterable(g["params"] for g in groups), ours))

@@ -187,7 +187,8 @@ def _load_tensor(module, name, mine, key, value, assign, error_msgs):
 
     if not isinstance(value, Tensor):
         error_msgs.append(
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like '
+            "object "
             f"from checkpoint but received {type(value)}"
         )
         return

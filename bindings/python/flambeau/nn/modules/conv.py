@@ -79,9 +79,7 @@ class _Conv(Module):
 
     def _pad(self, input):
         pads = []
-        for k, d, p in zip(
-            reversed(self.kernel_size), reversed(self.dilation), reversed(self._sides())
-        ):
+        for p in reversed(self._sides()):
             pads += [p, p] if isinstance(p, int) else list(p)
         return F.pad(
             input, pads, mode="constant" if self.padding_mode == "zeros" else self.padding_mode
@@ -105,7 +103,8 @@ class _Conv(Module):
 
     def extra_repr(self):
         parts = [
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
         ]
         if self.padding != (0,) * self._n:
             parts.append(

@@ -80,7 +80,8 @@ class Module(StateMixin, WalkMixin):
             raise TypeError(
                 f"{type(self).__name__}.__init__() got an unexpected keyword argument '{given}'"
                 if kwargs
-                else f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                else f"{type(self).__name__}.__init__() takes 1 positional argument but "
+                f"{len(args) + 1} were given"
             )
         state = self.__dict__
         state["training"] = True
@@ -182,8 +183,10 @@ class Module(StateMixin, WalkMixin):
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be "
+                "created "
+                f"explicitly. To express '{name}' as a function of another Tensor, compute the "
+                "value in "
                 "the forward() method."
             )
         self._parameters[name] = param

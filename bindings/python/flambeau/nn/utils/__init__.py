@@ -25,8 +25,10 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     total = norms.max() if norm_type == math.inf else norms.norm(float(norm_type))
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot "
-            "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            "so it cannot "
+            "be clipped. To disable this error and scale the gradients by the non-finite norm "
+            "anyway, set "
             "`error_if_nonfinite=False`"
         )
     return total

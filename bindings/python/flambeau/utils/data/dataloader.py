@@ -73,7 +73,8 @@ def _fetch(user, indices, n_indices, out_batch, out_item):
         text = "".join(traceback.format_exception(problem))
         if hasattr(problem, "add_note"):
             problem.add_note(
-                f"Caught in DataLoader worker {getattr(get_worker_info(), 'id', 0)}.\nOriginal {text}"
+                f"Caught in DataLoader worker {getattr(get_worker_info(), 'id', 0)}.\nOriginal "
+                f"{text}"
             )
         return failed(problem)
 
@@ -189,12 +190,14 @@ class DataLoader:
     ):
         if num_workers < 0:
             raise ValueError(
-                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+                "num_workers option should be non-negative; use num_workers=0 to disable "
+                "multiprocessing."
             )
         if num_workers == 0 and prefetch_factor is not None:
             raise ValueError(
                 "prefetch_factor option could only be specified in multiprocessing."
-                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to None."
+                "let num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to "
+                "None."
             )
         if persistent_workers and num_workers == 0:
             raise ValueError("persistent_workers option needs num_workers > 0")
@@ -212,7 +215,8 @@ class DataLoader:
     def _set_order(self, batch_size, shuffle, sampler, batch_sampler, drop_last):
         if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(
-                "DataLoader with IterableDataset: expected unspecified shuffle, sampler and batch_sampler "
+                "DataLoader with IterableDataset: expected unspecified shuffle, sampler and "
+                "batch_sampler "
                 "option: the data set decides its order"
             )
         if sampler is not None and shuffle:
@@ -220,12 +224,14 @@ class DataLoader:
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, "
+                    "sampler, and drop_last"
                 )
             batch_size = None
         elif batch_size is None and drop_last:
             raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+                "batch_size=None option disables auto-batching and is mutually exclusive with "
+                "drop_last"
             )
         if sampler is None:
             if self._is_iterable:

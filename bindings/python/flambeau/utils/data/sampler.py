@@ -48,7 +48,8 @@ class RandomSampler(Sampler):
         self._num_samples = num_samples
         if not isinstance(self.num_samples, int) or self.num_samples < 0:
             raise ValueError(
-                f"num_samples should be a non-negative integer value, but got num_samples={num_samples}"
+                "num_samples should be a non-negative integer value, but got "
+                f"num_samples={num_samples}"
             )
 
     @property

@@ -76,7 +76,8 @@ impl Loader {
         Ok((out_epoch, out_batch))
     }
 
-    /// Continues from a position exactly as if the loader had come there by itself; batches in flight are dropped.
+    /// Continues from a position exactly as if the loader had come there by itself; batches in flight
+    /// are dropped.
     ///
     /// - `self`: the loader.
     /// - `epoch`: from 0.
@@ -88,7 +89,8 @@ impl Loader {
         self.seek_with(epoch, 0)
     }
 
-    /// Continues from a position exactly as if the loader had come there by itself; batches in flight are dropped.
+    /// Continues from a position exactly as if the loader had come there by itself; batches in flight
+    /// are dropped.
     ///
     /// - `self`: the loader.
     /// - `epoch`: from 0.
@@ -102,9 +104,9 @@ impl Loader {
         unsafe { check(sys::flam_loader_seek(self.raw(), epoch, batch)) }
     }
 
-    /// Queues a batch of the caller's own choice, for loaders whose order is made by a host language's sampler.
-    ///  It is delivered by `Loader::next` in the order of submission, and the loader makes no batches of its own
-    ///  from the first submission on.
+    /// Queues a batch of the caller's own choice, for loaders whose order is made by a host language's
+    /// sampler. It is delivered by `Loader::next` in the order of submission, and the loader makes
+    /// no batches of its own from the first submission on.
     ///
     /// - `self`: the loader.
     /// - `indices`: the samples of the batch.

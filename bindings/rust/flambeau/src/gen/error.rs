@@ -18,7 +18,8 @@ pub fn leak_tracking(enabled: bool) {
     unsafe { sys::flam_leak_tracking(i32::from(enabled)) }
 }
 
-/// Names the handles made since tracking began that are still alive: kind, shape and the call that made them.
+/// Names the handles made since tracking began that are still alive: kind, shape and the call that
+/// made them.
 ///
 /// - returns: one line per call, most handles first; the empty string where nothing is alive.
 pub fn leak_report() -> String {

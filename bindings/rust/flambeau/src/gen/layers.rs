@@ -140,7 +140,8 @@ impl Layer {
     }
 
     /// Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
-    ///  `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
+    /// `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows
+    /// `spatial`.
     ///
     /// - `num_features`: channels of the input.
     /// - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.
@@ -154,7 +155,8 @@ impl Layer {
     }
 
     /// Batch normalisation, with parameters `weight`, `bias` and buffers `running_mean`, `running_var`,
-    ///  `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows `spatial`.
+    /// `num_batches_tracked`. Takes inputs of two or more dimensions; its printed name follows
+    /// `spatial`.
     ///
     /// - `num_features`: channels of the input.
     /// - `spatial`: 1, 2 or 3, as in BatchNorm1d, 2d and 3d.

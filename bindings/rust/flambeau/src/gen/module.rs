@@ -256,7 +256,8 @@ impl Layer {
         unsafe { made(sys::flam_module_state_dict(self.raw())) }
     }
 
-    /// Copies values into a module's parameters and buffers; nothing is written where an error is found.
+    /// Copies values into a module's parameters and buffers; nothing is written where an error is
+    /// found.
     ///
     /// - `self`: the root.
     /// - `state`: paths and tensors of any device and dtype.
@@ -268,7 +269,8 @@ impl Layer {
         self.load_state_dict_with(state, true)
     }
 
-    /// Copies values into a module's parameters and buffers; nothing is written where an error is found.
+    /// Copies values into a module's parameters and buffers; nothing is written where an error is
+    /// found.
     ///
     /// - `self`: the root.
     /// - `state`: paths and tensors of any device and dtype.
@@ -282,7 +284,8 @@ impl Layer {
         unsafe { check(sys::flam_module_load_state_dict(self.raw(), state.raw(), i32::from(strict))) }
     }
 
-    /// Moves or converts all parameters and buffers, in place; gradients too. Integers keep their dtype.
+    /// Moves or converts all parameters and buffers, in place; gradients too. Integers keep their
+    /// dtype.
     ///
     /// - `self`: the root.
     /// - returns: [`Status::OK`](crate::Status::OK); on failure nothing has moved.
@@ -294,7 +297,8 @@ impl Layer {
         self.to_with(ModuleToOptions::default())
     }
 
-    /// Moves or converts all parameters and buffers, in place; gradients too. Integers keep their dtype.
+    /// Moves or converts all parameters and buffers, in place; gradients too. Integers keep their
+    /// dtype.
     ///
     /// - `self`: the root.
     /// - `options`: the rest, [`ModuleToOptions`].

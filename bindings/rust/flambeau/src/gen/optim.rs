@@ -237,7 +237,8 @@ pub fn adam_step_with(
     unsafe { check(sys::flam_adam_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), exp_avgs.as_ptr(), exp_avgs.len(), exp_avg_sqs.as_ptr(), exp_avg_sqs.len(), max_exp_avg_sqs.as_ptr(), max_exp_avg_sqs.len(), steps.as_ptr(), steps.len(), lr, beta1, beta2, eps, weight_decay, i32::from(decoupled), i32::from(maximize))) }
 }
 
-/// Scales gradients so that their common norm is at most `max_norm`, without waiting for the device.
+/// Scales gradients so that their common norm is at most `max_norm`, without waiting for the
+/// device.
 ///
 /// - `params`: parameters; those without a gradient are passed over.
 /// - `max_norm`: the bound.
@@ -250,7 +251,8 @@ pub fn clip_grad_norm_(params: &[impl Borrow<Tensor>], max_norm: f64) -> Result<
     clip_grad_norm_with_(params, max_norm, 2.0, false)
 }
 
-/// Scales gradients so that their common norm is at most `max_norm`, without waiting for the device.
+/// Scales gradients so that their common norm is at most `max_norm`, without waiting for the
+/// device.
 ///
 /// - `params`: parameters; those without a gradient are passed over.
 /// - `max_norm`: the bound.
@@ -489,7 +491,8 @@ impl Optimizer {
         unsafe { made(sys::flam_optimizer_state_dict(self.raw())) }
     }
 
-    /// Takes over the state that `Optimizer::state_dict` gave; nothing changes where an error is found.
+    /// Takes over the state that `Optimizer::state_dict` gave; nothing changes where an error is
+    /// found.
     ///
     /// - `self`: the optimizer.
     /// - `state`: names and tensors, of any device.
