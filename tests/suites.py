@@ -54,8 +54,6 @@ def python_suites(build: Path, device: str) -> list[Suite]:
     """The op table and the Python package on one device: cpu, sim, emu or cuda."""
     library = build / ("emu" if device == "emu" else ".") / "libflambeau.so.0"
     ops = {"FLAMBEAU_LIBRARY": str(library)}
-    if device == "emu":  # emulated shared memory is thread-local: more than the loader keeps free
-        ops["GLIBC_TUNABLES"] = "glibc.rtld.optional_static_tls=4194304"
     package = dict(ops)
     if device in ("sim", "emu"):
         package["FLAMBEAU_SIM"] = SIM + (",kernels=emu" if device == "emu" else "")

@@ -66,8 +66,6 @@ foreach(file IN LISTS c_tests)
     if(library STREQUAL flambeau_emu)
       set(suffix .emu)
       list(APPEND environment FLAMBEAU_SIM=devices=2,kernels=emu)
-      # Emulated shared memory is thread-local: more than the loader keeps free.
-      list(APPEND environment GLIBC_TUNABLES=glibc.rtld.optional_static_tls=4194304)
     endif()
     add_test(NAME capi.${name}${suffix} COMMAND capi_${name}
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
@@ -93,6 +91,7 @@ file(GLOB kernel_benchmarks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/bench/
 foreach(file IN LISTS kernel_benchmarks)
   get_filename_component(name ${file} NAME_WE)
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${file} ${FLAM_OBJECTS})
+  target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(bench_${name} PRIVATE flambeau_compile ${FLAM_CUDA_LIBRARIES})
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  ${PROJECT_BINARY_DIR}/bench)

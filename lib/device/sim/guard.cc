@@ -88,7 +88,7 @@ std::string run_guarded(const char* name, const std::function<void()>& work) {
   std::call_once(once, install);
   const int inline_before = detail::t_inline;
   ++detail::t_inline;  // the pool's threads are not under the guard
-  static thread_local const std::unique_ptr<Guard> guard(new Guard);  // too large for static TLS
+  static thread_local const std::unique_ptr<Guard> guard(new Guard);
   guard->open = 0;
   std::string problem;
   if (!ends_by_itself(*guard, name, work, problem))

@@ -17,7 +17,7 @@
 
 namespace cuda_on_cpu {
 
-thread_local Thread* current = nullptr;
+thread_local constinit Thread* current = nullptr;
 
 namespace {
 

@@ -45,9 +45,8 @@ struct Grid {
   const void* arguments;
 };
 
-// The thread that runs. The offset is fixed when the library is loaded: this is read at every
-// threadIdx.
-extern thread_local Thread* current __attribute__((tls_model("initial-exec")));
+// The thread that runs.
+extern thread_local constinit Thread* current;
 
 // Order of threads in the launches that follow, on every host thread; FLAMBEAU_EMU_SEED is the
 // first.
