@@ -104,6 +104,20 @@ std::string operand_name(const char* op, size_t i) {
     )
 
 
+def _cast_rows(api: Api) -> str:
+    rows = []
+    for f in sorted((f for f in api.functions if f.autocast), key=lambda f: f.op):
+        cpu, device = (f.autocast.get(kind, "keep") for kind in ("cpu", "cuda"))
+        rows.append(f'    {{"{f.op}", CastRule::{cpu}, CastRule::{device}}},')
+    return (
+        cpp.BANNER
+        + '#pragma once\n#include "ops/autocast.h"\n\nnamespace flambeau {\n\n'
+        + "inline constexpr CastRow kCastRows[] = {  // by name\n"
+        + "\n".join(rows)
+        + "\n};\n\n}  // namespace flambeau\n"
+    )
+
+
 def emit(api: Api) -> dict[str, str]:
     forms = [_form(f) for f in api.functions if f.form]
     derived = (
@@ -117,4 +131,5 @@ def emit(api: Api) -> dict[str, str]:
         "lib/capi/gen/targets.h": _declarations(api, "capi", "capi/objects.h"),
         "lib/ops/gen/derived.cc": derived,
         "lib/ops/gen/operand_names.cc": _operand_names(api),
+        "lib/ops/gen/autocast.h": _cast_rows(api),
     }

@@ -9,7 +9,17 @@ import sys
 import clang.cindex as clang
 import docs
 import lint
-from model import LISTS, SCALARS, Api, Function, Param, derived_forms, pointee, resolve_torch
+from model import (
+    LISTS,
+    SCALARS,
+    Api,
+    Function,
+    Param,
+    derived_forms,
+    pointee,
+    resolve_autocast,
+    resolve_torch,
+)
 
 GENERATED = {"flambeau.h", "derived.h", "load.h"}
 
@@ -281,6 +291,7 @@ class Reader:
             "inplace" in notes,
             "out" in notes,
             c.location.line,
+            resolve_autocast(notes.get("autocast", "")),
         )
         if not any(a.kind == clang.CursorKind.VISIBILITY_ATTR for a in c.get_children()):
             self._fault(path, f.line, f"{f.name}: not marked FLAM_API, so that it is not exported")

@@ -17,7 +17,8 @@ _KEYWORDS = set(
     union unsigned using virtual void volatile while xor""".split()
 )
 _RESERVED = {"flam_library_load": "the entry of load.h", "flam_api": "the table of load.h"}
-_NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable"}
+_NOTES = {"since", "blocks", "borrowed", "torch", "inplace", "out", "nullable", "autocast"}
+_RULE = re.compile(r"((cpu|cuda)=)?(lower|f32|widest|banned)")
 _MARKS = {"nullable", "default", "variadic", "keyword", "consumes"}
 _VALUES = set(SCALARS) - {"float"}
 _SPELLING = re.compile(r"(torch|Tensor|F)(\.\w+)*")
@@ -33,6 +34,7 @@ def function(
     yield from _since(f, version)
     yield from _result(f, enums, handles)
     yield from _torch(f, notes.get("torch"))
+    yield from _autocast(f, notes.get("autocast"))
     yield from _forms(f)
     names = {p.name for p in f.params}
     if "drop" in names and not names & {"user", "payload"}:
@@ -103,6 +105,22 @@ def _torch(f: Function, words: str | None) -> Iterator[str]:
             yield (
                 f"FLAM_TORCH: `{word}` is no spelling; write torch, Tensor, F, or a full one as in "
                 "torch.special.expit, Tensor.max, F.gelu"
+            )
+
+
+def _autocast(f: Function, words: str | None) -> Iterator[str]:
+    if words is None:
+        return
+    if f.namespace != "ops":
+        yield "FLAM_AUTOCAST is for operations (namespace: ops)"
+    named = [word.rpartition("=")[0] for word in words.split()]
+    if not named or len(set(named)) < len(named) or ("" in named and len(named) > 1):
+        yield f'FLAM_AUTOCAST("{words}"): write one rule, or one for each kind of device'
+    for word in words.split():
+        if not _RULE.fullmatch(word):
+            yield (
+                f"FLAM_AUTOCAST: `{word}` is no rule; write lower, f32, widest or banned, or with "
+                "a kind of device, as in cpu=lower cuda=f32"
             )
 
 

@@ -62,6 +62,7 @@ class Function:
     inplace: bool = False
     out: bool = False
     line: int = 0
+    autocast: dict[str, str] = dataclasses.field(default_factory=dict)  # rule by device type
 
     @property
     def op(self) -> str:
@@ -86,6 +87,8 @@ class Api:
         del data["include"]
         for f in data["functions"]:
             del f["line"], f["inplace"], f["out"], f["doc"]["faults"]
+            if not f["autocast"]:
+                del f["autocast"]
             for p in f["params"]:
                 del p["marks"]
         return data
@@ -99,6 +102,16 @@ def resolve_torch(op: str, words: str) -> list[str]:
     """`torch Tensor F torch.max` -> full spellings."""
     places = {"torch": f"torch.{op}", "Tensor": f"Tensor.{op}", "F": f"F.{op}"}
     return [places.get(w, w) for w in words.split()]
+
+
+def resolve_autocast(words: str) -> dict[str, str]:
+    """`lower` -> the rule on all devices; `cuda=f32` -> on that kind of device."""
+    rules = [word.rpartition("=") for word in words.split()]
+    return {
+        device: rule
+        for named, _, rule in rules
+        for device in ([named] if named else ["cpu", "cuda"])
+    }
 
 
 def derived_forms(f: Function) -> list[Function]:
@@ -125,6 +138,7 @@ def derived_forms(f: Function) -> list[Function]:
                 base=f.name,
                 inplace=False,
                 out=False,
+                autocast={},
             )
         )
     if f.out:
@@ -145,6 +159,7 @@ def derived_forms(f: Function) -> list[Function]:
                 base=f.name,
                 inplace=False,
                 out=False,
+                autocast={},
             )
         )
     return forms

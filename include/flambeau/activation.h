@@ -107,7 +107,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_INPLACE flam_tensor *flam_mish(
  * - returns: shape, dtype and device of `input`.
  * - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_softplus(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cuda=f32") flam_tensor
+    *flam_softplus(const flam_tensor *input,
     double beta FLAM_DEFAULT(1), double threshold FLAM_DEFAULT(20));
 
 /** `min(max(x, 0), 6)` elementwise.
@@ -195,6 +196,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_tanhshrink(const fla
  *   floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.softmax")
+    FLAM_AUTOCAST("cuda=f32")
     flam_tensor *flam_softmax(const flam_tensor *input, int64_t dim,
         FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
@@ -208,6 +210,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.softmax")
  *   floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor F torch.special.log_softmax")
+    FLAM_AUTOCAST("cuda=f32")
     flam_tensor *flam_log_softmax(const flam_tensor *input, int64_t dim,
         FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 

@@ -127,7 +127,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  *   `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number,
  *   `FLAM_ERROR_DTYPE` where both are bool.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_pow(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_pow(
     const flam_tensor *input, const flam_tensor *exponent);
 
 /** Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
@@ -180,7 +181,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  *   floating point.
  * - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan2 Tensor.arctan2") FLAM_INPLACE
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan2 Tensor.arctan2")
+    FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE
     FLAM_OUT flam_tensor *flam_atan2(const flam_tensor *input, const flam_tensor *other);
 
 /** Whether both elements are not 0.

@@ -26,7 +26,7 @@ extern "C" {
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv1d(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tensor *flam_conv1d(
     const flam_tensor *input, const flam_tensor *weight,
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
     size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
@@ -46,7 +46,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv1d(
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv2d(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tensor *flam_conv2d(
     const flam_tensor *input, const flam_tensor *weight,
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
     size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
@@ -67,7 +67,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv2d(
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") flam_tensor *flam_conv_transpose2d(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tensor
+    *flam_conv_transpose2d(
     const flam_tensor *input, const flam_tensor *weight,
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
     size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,

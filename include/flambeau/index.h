@@ -107,7 +107,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_index_copy(
+    FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cpu=widest") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_index_copy(
         const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *source);
 
 /** Sets the slices that an index names to one value.
@@ -161,7 +162,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_scatter_add(
+    FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_scatter_add(
         const flam_tensor *input, int64_t dim, const flam_tensor *index, const flam_tensor *src);
 
 /** The elements where a mask is true, in C order.

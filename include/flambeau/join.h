@@ -26,7 +26,8 @@ enum { FLAM_MESHGRID_UNSPECIFIED = 0, FLAM_MESHGRID_IJ = 1, FLAM_MESHGRID_XY = 2
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch torch.concat torch.concatenate") FLAM_OUT flam_tensor *flam_cat(
+    FLAM_TORCH("torch torch.concat torch.concatenate") FLAM_AUTOCAST("cpu=widest") FLAM_OUT
+    flam_tensor *flam_cat(
         const flam_tensor *const *tensors, size_t n_tensors, int64_t dim FLAM_DEFAULT(0));
 
 /** Tensors side by side along a new dimension.
@@ -38,7 +39,8 @@ FLAM_API FLAM_SINCE(0, 1)
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_stack(const flam_tensor *const *tensors,
+    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest") FLAM_OUT
+    flam_tensor *flam_stack(const flam_tensor *const *tensors,
                                                          size_t n_tensors,
                                                          int64_t dim FLAM_DEFAULT(0));
 

@@ -18,7 +18,8 @@ extern "C" {
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_mse_loss(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_mse_loss(const
+    flam_tensor *input,
     const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** Absolute error, `|input - target|`.
@@ -29,7 +30,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_mse_loss(const flam_
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_l1_loss(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_l1_loss(const
+    flam_tensor *input,
     const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
 
 /** `d^2 / (2 beta)` where `d = |input - target|` is below `beta`, else `d - beta / 2`.
@@ -43,7 +45,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_l1_loss(const flam_t
  *   `FLAM_ERROR_INVALID_ARGUMENT` for a negative `beta`.
  * - source: Girshick, 2015, arXiv 1504.08083.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_smooth_l1_loss(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor
+    *flam_smooth_l1_loss(const flam_tensor *input,
     const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
     double beta FLAM_DEFAULT(1));
 
@@ -58,7 +61,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_smooth_l1_loss(const
  *   `FLAM_ERROR_INVALID_ARGUMENT` where `delta` is not above 0.
  * - source: Huber, 1964, Annals of Mathematical Statistics 35.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_huber_loss(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_huber_loss(const
+    flam_tensor *input,
     const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
     double delta FLAM_DEFAULT(1));
 
@@ -78,7 +82,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_huber_loss(const fla
  *   `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for
  *   `label_smoothing` outside [0, 1].
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_cross_entropy(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor
+    *flam_cross_entropy(const flam_tensor *input,
     const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     int64_t ignore_index FLAM_DEFAULT(-100),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
@@ -96,7 +101,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_cross_entropy(const 
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`;
  *   `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_nll_loss(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_nll_loss(const
+    flam_tensor *input,
     const flam_tensor *target, FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     int64_t ignore_index FLAM_DEFAULT(-100),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
@@ -110,7 +116,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_nll_loss(const flam_
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_binary_cross_entropy(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cpu=f32 cuda=banned") flam_tensor
+    *flam_binary_cross_entropy(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN));
@@ -125,7 +132,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_binary_cross_entropy
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_binary_cross_entropy_with_logits(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor
+    *flam_binary_cross_entropy_with_logits(
     const flam_tensor *input, const flam_tensor *target,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
@@ -140,7 +148,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_binary_cross_entropy
  * - returns: 0-d, or the shape of the losses without a reduction.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_kl_div(const flam_tensor *input,
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("f32") flam_tensor *flam_kl_div(const
+    flam_tensor *input,
     const flam_tensor *target, flam_reduction reduction FLAM_DEFAULT(FLAM_REDUCTION_MEAN),
     flam_bool log_target FLAM_DEFAULT(0));
 

@@ -18,7 +18,8 @@ extern "C" {
  * - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d;
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_matmul(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor
+    *flam_matmul(
     const flam_tensor *input, const flam_tensor *other);
 
 /** Affine map `input @ weight.T + bias`.
@@ -29,7 +30,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: [..., m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_linear(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("lower") flam_tensor *flam_linear(
     const flam_tensor *input, const flam_tensor *weight,
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
 
@@ -41,7 +42,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_linear(
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ;
  *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mm(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor
+    *flam_mm(
     const flam_tensor *input, const flam_tensor *mat2);
 
 /** Products of matrices, batch by batch; batches do not broadcast.
@@ -52,7 +54,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_bmm(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor
+    *flam_bmm(
     const flam_tensor *input, const flam_tensor *mat2);
 
 /** Product of a matrix and a vector.
@@ -62,7 +65,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: [n].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_mv(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=lower") FLAM_OUT
+    flam_tensor *flam_mv(
     const flam_tensor *input, const flam_tensor *vec);
 
 /** Sum of the products of two vectors' elements.
@@ -72,7 +76,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: 0-d.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_dot(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_OUT
+    flam_tensor *flam_dot(
     const flam_tensor *input, const flam_tensor *tensor);
 
 /** Outer product of two vectors.
@@ -95,7 +100,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: [n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmm(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT
+    flam_tensor *flam_addmm(
     const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
     FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
 
@@ -109,7 +115,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: [b, n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT
+    flam_tensor
     *flam_baddbmm(
     const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
     FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));

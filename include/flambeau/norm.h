@@ -44,7 +44,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_batch_norm(
  * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
  * - source: Ba, Kiros and Hinton, 2016, arXiv 1607.06450.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_layer_norm(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cuda=f32") flam_tensor *flam_layer_norm(
     const flam_tensor *input, const int64_t *normalized_shape, size_t n_normalized_shape,
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), double eps FLAM_DEFAULT(1e-5));

@@ -55,7 +55,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.sgn Tensor.sgn") FLAM_I
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_exp(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_exp(
     const flam_tensor *input);
 
 /** `2^x` elementwise.
@@ -73,7 +74,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.exp2") FLAM_INP
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.expm1") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.expm1") FLAM_AUTOCAST("cuda=f32")
+    FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_expm1(const flam_tensor *input);
 
 /** Natural logarithm elementwise; -inf at 0, NaN below.
@@ -82,7 +84,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.expm1") FLAM_IN
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_log(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_log(
     const flam_tensor *input);
 
 /** Logarithm to base 2 elementwise; -inf at 0, NaN below.
@@ -91,7 +94,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_log2(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_log2(
     const flam_tensor *input);
 
 /** Logarithm to base 10 elementwise; -inf at 0, NaN below.
@@ -100,7 +104,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_log10(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_log10(
     const flam_tensor *input);
 
 /** `log(1 + x)` elementwise, exact for small `x`.
@@ -109,7 +114,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.log1p") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.log1p") FLAM_AUTOCAST("cuda=f32")
+    FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_log1p(const flam_tensor *input);
 
 /** Square root elementwise; NaN below 0.
@@ -127,7 +133,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_rsqrt(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_rsqrt(
     const flam_tensor *input);
 
 /** `x * x` elementwise.
@@ -145,7 +152,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_reciprocal(const flam_tensor *input);
 
 /** Sine elementwise, of radians.
@@ -172,7 +179,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_tan(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_tan(
     const flam_tensor *input);
 
 /** Arc sine elementwise, in radians. NaN outside [-1, 1].
@@ -181,7 +189,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin") FLAM_INPLACE
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin")
+    FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
     FLAM_OUT flam_tensor *flam_asin(const flam_tensor *input);
 
 /** Arc cosine elementwise, in radians. NaN outside [-1, 1].
@@ -190,7 +199,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arcsin Tensor.arcsin") 
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos") FLAM_INPLACE
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arccos Tensor.arccos")
+    FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
     FLAM_OUT flam_tensor *flam_acos(const flam_tensor *input);
 
 /** Arc tangent elementwise, in radians. In (-pi/2, pi/2).
@@ -208,7 +218,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.arctan Tensor.arctan") 
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_sinh(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_sinh(
     const flam_tensor *input);
 
 /** Hyperbolic cosine elementwise.
@@ -217,7 +228,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_cosh(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_cosh(
     const flam_tensor *input);
 
 /** Inverse hyperbolic sine, elementwise.

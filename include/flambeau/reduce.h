@@ -19,7 +19,8 @@ extern "C" {
  * - returns: `input`'s shape without the reduced dimensions.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_sum(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_OUT flam_tensor
+    *flam_sum(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
     flam_bool keepdim FLAM_DEFAULT(0), FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
@@ -59,7 +60,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: `input`'s shape without the reduced dimensions.
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_prod(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("f32") flam_tensor *flam_prod(
     const flam_tensor *input, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL),
     flam_bool keepdim FLAM_DEFAULT(0), FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
@@ -254,6 +255,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch.std Tensor.std") flam_tensor *flam_s
  *   where `input` is not floating point.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.linalg.vector_norm")
+    FLAM_AUTOCAST("cuda=f32")
     flam_tensor *flam_norm(const flam_tensor *input, double p FLAM_DEFAULT(2),
         FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim,
         flam_bool keepdim FLAM_DEFAULT(0),
@@ -268,6 +270,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.linalg.vector_norm")
  * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor torch.special.logsumexp")
+    FLAM_AUTOCAST("cuda=f32")
     flam_tensor *flam_logsumexp(const flam_tensor *input, const int64_t *dim, size_t n_dim,
         flam_bool keepdim FLAM_DEFAULT(0));
 
@@ -289,7 +292,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_count_non
  * - returns: shape of `input`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_cumsum(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE
+    FLAM_OUT flam_tensor *flam_cumsum(
     const flam_tensor *input, int64_t dim,
     FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 
@@ -301,7 +305,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - returns: shape of `input`.
  * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") FLAM_INPLACE FLAM_OUT
     flam_tensor *flam_cumprod(const flam_tensor *input, int64_t dim,
         FLAM_KEYWORD flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE));
 

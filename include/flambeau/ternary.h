@@ -93,7 +93,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE
+    FLAM_OUT
     flam_tensor *flam_addcmul(const flam_tensor *input, const flam_tensor *tensor1,
         const flam_tensor *tensor2, FLAM_KEYWORD double value FLAM_DEFAULT(1));
 
@@ -107,7 +108,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional
  *   `value` of integers or all operands are integral.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_INPLACE
+    FLAM_OUT
     flam_tensor *flam_addcdiv(const flam_tensor *input, const flam_tensor *tensor1,
         const flam_tensor *tensor2, FLAM_KEYWORD double value FLAM_DEFAULT(1));
 

@@ -9,22 +9,26 @@
 
 namespace flambeau {
 
+// Autocast of one kind of device: whether it is on, and the dtype of its fast operations.
+struct Autocast {
+  bool enabled = false;
+  Dtype dtype = Dtype::none;
+};
+
 struct Modes {
   bool grad = true;
   bool inference = false;
-  bool autocast_cpu = false, autocast_device = false;  // device: cuda and sim
+  // Whether an op looks at the two below: one is enabled, and no op that was cast is running.
+  bool autocast = false;
   bool autocast_cache = true;
-  Dtype autocast_cpu_dtype = Dtype::bf16, autocast_device_dtype = Dtype::f16;
+  Autocast autocast_cpu{false, Dtype::bf16};
+  Autocast autocast_device{false, Dtype::f16};  // cuda and sim
+  uint32_t autocast_depth = 0;                  // scopes that are open
 };
 
 inline FLAM_THREAD_LOCAL Modes modes;
 
-inline bool autocast_enabled(Device d) {
-  return d.is_cpu() ? modes.autocast_cpu : modes.autocast_device;
-}
-inline Dtype autocast_dtype(Device d) {
-  return d.is_cpu() ? modes.autocast_cpu_dtype : modes.autocast_device_dtype;
-}
+inline Autocast& autocast_of(bool cpu) { return cpu ? modes.autocast_cpu : modes.autocast_device; }
 
 // Sets the modes for a block of C++ code.
 class ModeScope {

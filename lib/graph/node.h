@@ -87,7 +87,10 @@ template <class F> class NodeOf final : public Node {
       return (*f_)(dy);
     }
   }
-  void release_saved() override { f_.reset(); }
+  void release_saved() override {
+    // What holds no tensors has nothing to free, and runs again when the next pass comes by.
+    if constexpr (!std::is_trivially_destructible_v<F>) f_.reset();
+  }
 
  private:
   std::optional<F> f_;

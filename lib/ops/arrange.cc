@@ -48,7 +48,7 @@ void roll_into(const Tensor& y, const Tensor& x, size_t d, int64_t shift) {
 }  // namespace
 
 Tensor flip(const Tensor& x, DimsView dims) {
-  Call c{"flip", Cast::keep, {x}};
+  Call c{"flip", {x}};
   Dims strides(x.strides());
   int64_t offset = x.offset();
   SmallVector<bool, 8> seen(size_t(std::max<int64_t>(x.dim(), 1)), false);
@@ -82,7 +82,7 @@ Tensor roll(const Tensor& x, DimsView shifts, DimsView dims) {
   }
   check(shifts.size() == dims.size(), Code::invalid_argument,
         "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
-  Call c{"roll", Cast::keep, {x}};
+  Call c{"roll", {x}};
   Tensor y = x;
   Dims back;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -105,7 +105,7 @@ Tensor repeat(const Tensor& x, DimsView repeats) {
   check(repeats.size() >= x.sizes().size(), Code::shape,
         "Number of dimensions of repeat dims can not be "
         "smaller than number of dimensions of tensor");
-  Call c{"repeat", Cast::keep, {x}};
+  Call c{"repeat", {x}};
   const size_t extra = repeats.size() - x.sizes().size();
   Dims shape, interleaved, from_strides;
   for (size_t i = 0; i < repeats.size(); ++i) {

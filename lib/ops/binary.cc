@@ -89,7 +89,7 @@ Tensor difference(Call& c, size_t from, size_t what, double alpha) {
 
 template <class Backward> Tensor chosen(const char* op, const Kernel& k, const Tensor& input,
                                         const Tensor& other, bool greatest) {
-  Call c{op, Cast::keep, {input, other}};
+  Call c{op, {input, other}};
   c.promote();
   Backward gradient{c.save(c[0]), c.save(c[1]), greatest};
   return c.track(c.map(k, {c[0], c[1]}), std::move(gradient));
@@ -98,7 +98,7 @@ template <class Backward> Tensor chosen(const char* op, const Kernel& k, const T
 }  // namespace
 
 Tensor add(const Tensor& input, const Tensor& other, double alpha) {
-  Call c{"add", Cast::keep, {input, other}};
+  Call c{"add", {input, other}};
   check_alpha("add", alpha, c.promote());
   Tensor y = alpha == 1 ? c.map(kAdd, {c[0], c[1]}) : c.map(kAddScaled, {c[0], c[1]}, {alpha});
   return c.track(std::move(y), AddBackward<"AddBackward0">{alpha});
@@ -106,7 +106,7 @@ Tensor add(const Tensor& input, const Tensor& other, double alpha) {
 
 Tensor sub(const Tensor& input, const Tensor& other, double alpha) {
   check_subtraction(input, other);
-  Call c{"sub", Cast::keep, {input, other}};
+  Call c{"sub", {input, other}};
   check_alpha("sub", alpha, c.promote());
   Tensor y = difference(c, 0, 1, alpha);
   return c.track(std::move(y), AddBackward<"SubBackward0">{-alpha});
@@ -114,21 +114,21 @@ Tensor sub(const Tensor& input, const Tensor& other, double alpha) {
 
 Tensor rsub(const Tensor& input, const Tensor& other, double alpha) {
   check_subtraction(input, other);
-  Call c{"rsub", Cast::keep, {input, other}};
+  Call c{"rsub", {input, other}};
   check_alpha("rsub", alpha, c.promote());
   Tensor y = difference(c, 1, 0, alpha);
   return c.track(std::move(y), RsubBackward{alpha});
 }
 
 Tensor mul(const Tensor& input, const Tensor& other) {
-  Call c{"mul", Cast::keep, {input, other}};
+  Call c{"mul", {input, other}};
   c.promote();
   MulBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(0))};
   return c.track(c.map(kMul, {c[0], c[1]}), std::move(gradient));
 }
 
 Tensor atan2(const Tensor& input, const Tensor& other) {
-  Call c{"atan2", Cast::widest, {input, other}};
+  Call c{"atan2", {input, other}};
   float_operands(c);
   Atan2Backward gradient{c.save(c[0]), c.save(c[1])};
   return c.track(c.map(kAtan2, {c[0], c[1]}), std::move(gradient));

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "device/label.h"
+#include "ops/autocast.h"
 #include "ops/ops.h"
 
 namespace flambeau {
@@ -67,8 +68,7 @@ struct UnknownBackward {
 
 }  // namespace
 
-Call::Call(const char* name, Cast cast, std::span<const Operand> operands, Devices devices)
-    : name_(name) {
+Call::Call(const char* name, std::span<const Operand> operands, Devices devices) : name_(name) {
   t_label.op = name;  // what the allocator writes on the blocks that follow
   in_.reserve(operands.size());
   const bool recording = modes.grad;
@@ -90,7 +90,8 @@ Call::Call(const char* name, Cast cast, std::span<const Operand> operands, Devic
     if (recording && !grad_) grad_ = requires_grad(t) && is_floating(t.dtype());
   }
   if (pending_into && !pending_into->written && pending_into->op == name_) into_ = pending_into;
-  if (cast != Cast::keep && autocast_enabled(device_)) apply_autocast(cast);
+  if (modes.autocast) [[unlikely]]
+    apply_autocast();
 }
 
 // Throws: names every operand, the odd one out, the module it belongs to and the line that mends
@@ -183,21 +184,43 @@ Dtype Call::promote() {
   return dtype;
 }
 
-void Call::apply_autocast(Cast cast) {
-  Dtype target = Dtype::f32;
-  if (cast == Cast::lower) target = autocast_dtype(device_);
-  if (cast == Cast::widest) {
-    target = autocast_dtype(device_);
-    for (const Tensor* t : in_) {
-      if (t->defined() && t->dtype() == Dtype::f32) target = Dtype::f32;
-    }
+// torch's order of precedence: f32 where an operand is f32; f64 ones do not count.
+Dtype Call::widest_cast(bool cpu) const {
+  const Dtype lower = autocast_of(cpu).dtype;
+  Dtype widest = lower;
+  for (const Tensor* t : in_) {
+    if (!is_cast(*t, cpu)) continue;
+    if (t->dtype() == Dtype::f32) widest = Dtype::f32;
+    check(t->dtype() == Dtype::f32 || t->dtype() == lower, Code::dtype, name_,
+          ": Unexpected floating ScalarType in at::autocast::prioritize: ", *t,
+          " while autocast's ", "dtype is ", name_of(lower),
+          ". Convert it with .to(dtype), or open autocast with its own");
   }
+  return widest;
+}
+
+// In-place and out forms keep their operands, as in torch: their result has a dtype already.
+void Call::apply_autocast() {
+  const bool cpu = !device_ || device_.is_cpu();
+  if (!autocast_of(cpu).enabled || (pending_into && !pending_into->written)) return;
+  const CastRule rule = cast_rule(name_, cpu);
+  if (rule == CastRule::keep) return;
+  if (rule == CastRule::banned) {
+    throw Error(Code::dtype, cat_text("torch.nn.functional.", name_, " is unsafe to autocast"),
+                as_call() + "\nits operands need a range that the lower dtype does not have",
+                cat_text("of logits take ", name_,
+                         "_with_logits, which is safe; or convert to "
+                         "float32 and call it under autocast(enabled=False)"));
+  }
+  const Dtype dtype = rule == CastRule::lower ? autocast_of(cpu).dtype
+                      : rule == CastRule::f32 ? Dtype::f32
+                                              : widest_cast(cpu);
   for (size_t i = 0; i < in_.size(); ++i) {
     const Tensor& t = *in_[i];
-    if (t.defined() && is_floating(t.dtype()) && t.dtype() != Dtype::f64 && t.dim() > 0) {
-      convert(i, target);
-    }
+    if (is_cast(t, cpu) && t.dtype() != dtype) replace(i, cast_operand(t, dtype));
   }
+  modes.autocast = false;
+  casting_ = true;
 }
 
 // ---- results

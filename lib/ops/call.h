@@ -11,8 +11,8 @@
 
 namespace flambeau {
 
-// What autocast does to an op's floating operands.
-enum class Cast : int8_t { keep, lower, f32, widest };
+// Spelling of call sites from before the rules of autocast stood in the headers; means nothing.
+enum class Cast : int8_t { keep };
 
 // Whether operands must share a device; copies are what may cross.
 enum class Devices : int8_t { same, any };
@@ -24,13 +24,19 @@ struct Operand {
 
 class Call {
  public:
-  // Operands in the ABI's order; undefined ones are allowed where the op allows them.
-  Call(const char* name, Cast cast, std::initializer_list<Operand> operands,
+  // Operands in the ABI's order; undefined ones are allowed where the op allows them. The name is
+  // the header's, which also says what autocast does (FLAM_AUTOCAST): an op made of others has a
+  // Call of its own where it has a rule, and goes on with its operands; autocast rests meanwhile.
+  Call(const char* name, std::initializer_list<Operand> operands, Devices devices = Devices::same)
+      : Call(name, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
+  Call(const char* name, std::span<const Operand> operands, Devices devices = Devices::same);
+  Call(const char* name, Cast, std::initializer_list<Operand> operands,
        Devices devices = Devices::same)
-      : Call(name, cast, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
-  Call(const char* name, Cast cast, std::span<const Operand> operands,
-       Devices devices = Devices::same);
-  ~Call() = default;
+      : Call(name, operands, devices) {}
+  ~Call() {
+    if (casting_) [[unlikely]]
+      modes.autocast = true;
+  }
   Call(const Call&) = delete;
 
   const char* name() const { return name_; }
@@ -87,7 +93,8 @@ class Call {
     return make_ref<NodeOf<std::remove_cvref_t<F>>>(std::forward<F>(f));
   }
   [[noreturn]] void fail_devices(std::span<const Operand> operands);
-  void apply_autocast(Cast cast);
+  void apply_autocast();
+  Dtype widest_cast(bool cpu) const;
   std::string as_call() const;
   [[noreturn]] void fail_shapes(DimsView a, DimsView b) const;
   void replace(size_t i, Tensor t);
@@ -98,6 +105,7 @@ class Call {
   const char* name_;
   Device device_;
   bool grad_ = false;
+  bool casting_ = false;  // autocast had a rule for this op, and rests until it is done
   Into* into_ = nullptr;  // the in-place or out call that this op serves
   uint32_t version_before_ = 0;
   SmallVector<const Tensor*, 4> in_;

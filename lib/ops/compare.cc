@@ -10,7 +10,7 @@ namespace {
 
 Tensor constant_of(const char* op, const Kernel& k, const Tensor& input, const Tensor& other,
                    MapParams params = {}) {
-  Call c{op, Cast::keep, {input, other}};
+  Call c{op, {input, other}};
   c.promote();
   return c.constant(c.map(k, {c[0], c[1]}, params));
 }
@@ -63,12 +63,12 @@ Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double ato
 }
 
 bool allclose(const Tensor& input, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  const Call c{"allclose", Cast::keep, {input, other}};
+  const Call c{"allclose", {input, other}};
   return is_true(all(isclose(input, other, rtol, atol, equal_nan)));
 }
 
 bool equal(const Tensor& input, const Tensor& other) {
-  Call c{"equal", Cast::keep, {input, other}};
+  Call c{"equal", {input, other}};
   const bool same_shape = std::equal(input.sizes().begin(), input.sizes().end(),
                                      other.sizes().begin(), other.sizes().end());
   return same_shape && is_true(all(eq(input, other)));

@@ -58,7 +58,7 @@ struct WeightGradientBackward {
 };
 
 Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvParams& p) {
-  Call c{"convolution", Cast::lower, {x, w, bias}};
+  Call c{"convolution", {x, w, bias}};
   const Dims sizes = conv_sizes("convolution", c[0], c[1], p);
   Tensor y = c.output(sizes, c[0].dtype());
   run_conv("convolution", y, c[0], c[1], c[2], p);
@@ -67,14 +67,14 @@ Tensor forward(const Tensor& x, const Tensor& w, const Tensor& bias, const ConvP
 
 Tensor data_gradient(const Tensor& dy, const Tensor& w, const Tensor& bias, DimsView x_sizes,
                      const ConvParams& p) {
-  Call c{"conv_transpose", Cast::lower, {dy, w, bias}};
+  Call c{"conv_transpose", {dy, w, bias}};
   Tensor dx = c.output(x_sizes, c[0].dtype());
   run_conv_backward_data("conv_transpose", dx, c[0], c[1], c[2], p);
   return c.track(std::move(dx), DataGradientBackward{c.save(c[0]), c.save(c[1]), p});
 }
 
 Tensor weight_gradient(const Tensor& dy, const Tensor& x, DimsView w_sizes, const ConvParams& p) {
-  Call c{"conv_weight_gradient", Cast::lower, {dy, x}};
+  Call c{"conv_weight_gradient", {dy, x}};
   Tensor dw = c.output(w_sizes, c[0].dtype());
   run_conv_backward_weight("conv_weight_gradient", dw, c[0], c[1], p);
   return c.track(std::move(dw), WeightGradientBackward{c.save(c[0]), c.save(c[1]), p});
@@ -125,8 +125,9 @@ ConvParams params(const char* op, size_t spatial, DimsView stride, DimsView padd
 Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, const Tensor& bias,
             DimsView stride, DimsView padding, DimsView dilation, int64_t groups) {
   const ConvParams p = params(op, spatial, stride, padding, dilation, groups);
-  const Operands o = with_batch(op, x, w, spatial);
-  const Tensor y = forward(o.x, w, bias, p);
+  const Call c{op, {x, w, bias}};
+  const Operands o = with_batch(op, c[0], c[1], spatial);
+  const Tensor y = forward(o.x, c[1], c[2], p);
   return o.batched ? y : squeeze(y, Dims{0});
 }
 
@@ -148,7 +149,8 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, Di
   const char* op = "conv_transpose2d";
   const ConvParams p = params(op, 2, stride, padding, dilation, groups);
   const Dims extra = per_dimension(op, "output_padding", output_padding, 2, 0, 0);
-  const Operands o = with_batch(op, x, w, 2);
+  const Call c{op, {x, w, bias}};
+  const Operands o = with_batch(op, c[0], c[1], 2);
   check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
         " expects input with ", w.size(0), " channels, got ", x);
   Dims sizes{o.x.size(0), w.size(1) * groups, 0, 0};
@@ -158,7 +160,7 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, Di
     check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
           ": output padding must be smaller than either stride or dilation");
   }
-  const Tensor y = data_gradient(o.x, w, bias, sizes, p);
+  const Tensor y = data_gradient(o.x, c[1], c[2], sizes, p);
   return o.batched ? y : squeeze(y, Dims{0});
 }
 

@@ -48,7 +48,7 @@ struct CloneBackward {
 };
 
 Tensor converted(const char* name, const Tensor& x, Dtype dtype, Device device, bool non_blocking) {
-  Call c{name, Cast::keep, {x}, Devices::any};
+  Call c{name, {x}, Devices::any};
   const bool dense = x.is_contiguous();
   Tensor y = dense ? empty(x.sizes(), dtype, device)
                    : empty_strided(x.sizes(), dense_strides(x), dtype, device);
@@ -69,7 +69,7 @@ Tensor copy_(const Tensor& dst, const Tensor& src, bool non_blocking) {
         ShapeText{dst.sizes()});
   check_into(dst, "copy", Into::inplace);
   Into scope(dst, "copy", Into::inplace);
-  Call c{"copy", Cast::keep, {dst, src}, Devices::any};
+  Call c{"copy", {dst, src}, Devices::any};
   // Overlapping memory: the source is read whole before the destination changes.
   const bool overlaps = dst.storage() == src.storage();
   const Tensor source =
@@ -82,7 +82,7 @@ Tensor clone(const Tensor& x) { return converted("clone", x, x.dtype(), x.device
 
 Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
-  Call c{"clone", Cast::keep, {x}};
+  Call c{"clone", {x}};
   Tensor y = flambeau::empty(x.sizes(), x.dtype(), x.device());
   copy_data(y, x, false);
   return c.needs_grad() ? c.track(std::move(y), CloneBackward{}) : y;

@@ -110,7 +110,7 @@ Tensor fill_(const Tensor& x, const Tensor& value) {
 Tensor zero_(const Tensor& x) {
   check_into(x, "zero", Into::inplace);
   Into scope(x, "zero", Into::inplace);
-  Call c{"zero", Cast::keep, {x}};
+  Call c{"zero", {x}};
   const Tensor& target = c.write_target();
   if (target.is_contiguous()) {
     fill_bytes(target.data(), target.device(), 0, target.nbytes());

@@ -111,7 +111,7 @@ Tensor summed(Call& c, const Tensor& x, Dtype dtype) {
 
 Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weight, Options o) {
   check_classes(input, target, weight, o.dim);
-  Call c{"cross_entropy", Cast::f32, {input, target, weight}};
+  Call c{"cross_entropy", {input, target, weight}};
   const Tensor& x = c[0];
   const Dtype compute = compute_dtype(x.dtype());
   c.convert(1, Dtype::i64);
@@ -139,14 +139,17 @@ Tensor of_indices(const Tensor& input, const Tensor& target, const Tensor& weigh
                                                     c.save(lse), c.save(total), c.save(share), o});
 }
 
-Tensor of_probabilities(const Tensor& x, const Tensor& target, const Tensor& weight, Options o) {
+Tensor of_probabilities(const Tensor& input, const Tensor& target, const Tensor& weight,
+                        Options o) {
+  const Call c{"cross_entropy", {input, target, weight}};
+  const Tensor& x = c[0];
   const int64_t classes = x.size(o.dim);
-  Tensor t = target;
+  Tensor t = c[1];
   if (o.smoothing != 0) t = add(mul(t, num(1 - o.smoothing)), num(o.smoothing / double(classes)));
   if (weight) {
     Dims along(x.sizes().size(), 1);
     along[size_t(o.dim)] = classes;
-    t = mul(t, reshape(weight, along));
+    t = mul(t, reshape(c[2], along));
   }
   const Tensor losses = neg(sum(mul(log_softmax(x, o.dim), t), {&o.dim, 1}));
   if (o.reduction != FLAM_REDUCTION_MEAN) return reduced(losses, o.reduction);
@@ -175,7 +178,7 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const Tensor& we
 Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
                 int64_t ignore_index, int32_t reduction) {
   check_reduction("nll_loss", reduction);
-  const Call c{"nll_loss", Cast::f32, {input, target, weight}};
+  const Call c{"nll_loss", {input, target, weight}};
   const int64_t dim = class_dim("nll_loss", input);
   check_classes(input, target, weight, dim);
   const int64_t classes = input.size(dim);
@@ -187,7 +190,7 @@ Tensor nll_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
   if (weight) {
     Dims along(size_t(input.dim()), 1);
     along[size_t(dim)] = classes;
-    const Tensor w = reshape(weight, along);
+    const Tensor w = reshape(c[2], along);
     x = mul(x, w);
     share = mul(share, w);
   }

@@ -47,7 +47,7 @@ void check_divisor(const char* op, const Tensor& divisor) {
 }
 
 Tensor rounded_quotient(const char* op, const Kernel& k, const Tensor& input, const Tensor& other) {
-  Call c{op, Cast::keep, {input, other}};
+  Call c{op, {input, other}};
   c.promote();
   check_divisor(op, c[1]);
   return c.track(c.map(k, {c[0], c[1]}), RoundedDivBackward{});
@@ -55,7 +55,7 @@ Tensor rounded_quotient(const char* op, const Kernel& k, const Tensor& input, co
 
 template <Name N> Tensor remainder_of(const char* op, const Kernel& k, const Tensor& input,
                                       const Tensor& other, int32_t rounding) {
-  Call c{op, Cast::keep, {input, other}};
+  Call c{op, {input, other}};
   c.promote();
   check_divisor(op, c[1]);
   RemainderBackward<N> gradient{c.save(c[0], c.wants(1)), c.save(c[1], c.wants(1)), rounding};
@@ -117,7 +117,7 @@ Tensor div(const Tensor& input, const Tensor& other, int32_t rounding_mode) {
         rounding_mode);
   if (rounding_mode == FLAM_ROUNDING_TRUNC) return rounded_quotient("div", kDivTrunc, input, other);
   if (rounding_mode == FLAM_ROUNDING_FLOOR) return rounded_quotient("div", kDivFloor, input, other);
-  Call c{"div", Cast::keep, {input, other}};
+  Call c{"div", {input, other}};
   float_operands(c);
   DivBackward gradient{c.save(c[0], c.wants(1)), c.save(c[1])};
   return c.track(c.map(kDiv, {c[0], c[1]}), std::move(gradient));
@@ -141,7 +141,7 @@ Tensor pow(const Tensor& input, const Tensor& exponent) {
   const double e = number ? read_number(exponent) : 0;
   check(!number || e >= 0 || is_floating(input.dtype()) || is_floating(exponent.dtype()),
         Code::invalid_argument, "Integers to negative integer powers are not allowed.");
-  Call c{"pow", Cast::f32, {input, exponent}};
+  Call c{"pow", {input, exponent}};
   c.promote();
   if (number && !input.is_wrapped_number()) return pow_number(c, e);
   PowBackward gradient{c.save(c[0]), c.save(c[1]), {}};

@@ -51,7 +51,7 @@ void check_not_empty(const char* op, const Tensor& x, const Over& over, bool all
 
 template <Name N>
 Tensor extreme(const char* op, const Kernel& k, const Tensor& input, DimsView dim, bool keepdim) {
-  Call c{op, Cast::keep, {input}};
+  Call c{op, {input}};
   const Over over(input, dim, keepdim);
   check_not_empty(op, input, over, dim.empty());
   Tensor y = c.output(over.sizes, input.dtype());
@@ -64,7 +64,7 @@ Tensor extreme(const char* op, const Kernel& k, const Tensor& input, DimsView di
 template <Name N> std::tuple<Tensor, Tensor> extreme_along(const char* op, const Kernel& k,
                                                            const Tensor& input, int64_t dim,
                                                            bool keepdim) {
-  Call c{op, Cast::keep, {input}};
+  Call c{op, {input}};
   const Over over(input, {&dim, 1}, keepdim);
   check_not_empty(op, input, over, false);
   Tensor ys[] = {flambeau::empty(over.sizes, input.dtype(), c.device()),
@@ -81,7 +81,7 @@ Tensor position_of(const char* op, const Kernel& k, const Tensor& input, std::op
                    bool keepdim) {
   check(input.dtype() != Dtype::boolean, Code::dtype, op,
         "(): does not support bool input; convert it: x.to(int32)");
-  Call c{op, Cast::keep, {input}};
+  Call c{op, {input}};
   const Over over(input, dims_of(dim), keepdim);
   if (over.count == 0 && !dim) {
     fail(Code::index, op, "(): Expected reduction dim to be specified for input.numel() == 0.");

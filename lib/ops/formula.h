@@ -37,7 +37,7 @@ inline Tensor drop_where(const Tensor& mask, const Tensor& x) {
 template <class F> Tensor fused(const char* name, const Kernel& k,
                                 std::initializer_list<Operand> xs, MapParams params, F&& formula) {
   if (modes.grad) return formula();
-  Call c{name, Cast::keep, xs};
+  Call c{name, xs};
   return c.map(k, xs, params);
 }
 
@@ -70,8 +70,8 @@ enum class Domain : int8_t { any, floating };  // floating: other operands are c
 
 template <Name N, class F>
 Tensor from_input(const char* op, const Kernel& k, const Tensor& x, F formula,
-                  MapParams params = {}, Domain domain = Domain::floating, Cast cast = Cast::keep) {
-  Call c{op, cast, {x}};
+                  MapParams params = {}, Domain domain = Domain::floating) {
+  Call c{op, {x}};
   if (domain == Domain::floating) float_operands(c);
   OfInput<N, F> gradient{c.save(c[0]), formula};  // before an in-place form overwrites the operand
   return c.track(c.map(k, {c[0]}, params), std::move(gradient));
@@ -79,9 +79,8 @@ Tensor from_input(const char* op, const Kernel& k, const Tensor& x, F formula,
 
 template <Name N, class F> Tensor from_result(const char* op, const Kernel& k, const Tensor& x,
                                               F formula, MapParams params = {},
-                                              Domain domain = Domain::floating,
-                                              Cast cast = Cast::keep) {
-  Call c{op, cast, {x}};
+                                              Domain domain = Domain::floating) {
+  Call c{op, {x}};
   if (domain == Domain::floating) float_operands(c);
   Tensor y = c.map(k, {c[0]}, params);
   OfResult<N, F> gradient{c.save_output(y), formula};
@@ -91,7 +90,7 @@ template <Name N, class F> Tensor from_result(const char* op, const Kernel& k, c
 // An op whose gradient is 0 everywhere it exists.
 template <Name N>
 Tensor step_function(const char* op, const Kernel& k, const Tensor& x, MapParams params = {}) {
-  Call c{op, Cast::keep, {x}};
+  Call c{op, {x}};
   return c.track(c.map(k, {c[0]}, params), ZeroBackward<N>{});
 }
 

@@ -82,7 +82,7 @@ Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) {
   const int64_t d = wrap_dim(dim, x.dim());
   const Tensor at = index_operand("gather", index, x.device());
   check_covers("gather", "input", x, at, d);
-  Call c{"gather", Cast::keep, {x}};
+  Call c{"gather", {x}};
   Tensor y = c.output(at.sizes());
   run_gather("gather", y, x, d, at);
   return c.track(std::move(y), GatherBackward{at, d, Dims(x.sizes())});
@@ -94,7 +94,7 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
   const bool number = src.is_wrapped_number() || (src.dim() == 0 && at.dim() != 0);
   if (number) check_covers("scatter", "self", x, at, d);
   const Tensor from = number ? to(src, x.device(), x.dtype()) : source_of("scatter", x, at, src, d);
-  Call c{"scatter", Cast::keep, {x, at, from}};
+  Call c{"scatter", {x, at, from}};
   Tensor y = c.changeable();
   run_scatter("scatter", kIndexSet, y, d, at, from);
   return c.track(std::move(y), ScatterBackward{at, d, number});
@@ -104,7 +104,7 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
   const int64_t d = wrap_dim(dim, x.dim());
   const Tensor at = index_operand("scatter_add", index, x.device());
   const Tensor from = source_of("scatter_add", x, at, src, d);
-  Call c{"scatter_add", Cast::keep, {x, at, from}};
+  Call c{"scatter_add", {x, at, from}};
   Tensor y = c.changeable();
   run_scatter("scatter_add", kIndexAdd, y, d, at, from);
   return c.track(std::move(y), ScatterAddBackward{at, d});

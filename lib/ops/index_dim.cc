@@ -104,7 +104,7 @@ void check_source(const char* op, const Tensor& x, size_t dim, const Tensor& ind
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector("index_select", index, x.device());
-  Call c{"index_select", Cast::keep, {x}};
+  Call c{"index_select", {x}};
   Tensor y = c.output(with_size(x, d, at.numel()));
   run_index_read("index_select", line(y), line(x), list_at(d, at));
   return c.track(std::move(y), IndexSelectBackward{at, d, Dims(x.sizes())});
@@ -115,7 +115,7 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector("index_add", index, x.device());
   check_source("index_add", x, d, at, source);
-  Call c{"index_add", Cast::keep, {x, at, source}};
+  Call c{"index_add", {x, at, source}};
   Tensor scaled = alias(source);
   if (alpha != 1) {
     const GradMode off(false);
@@ -130,7 +130,7 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector("index_copy", index, x.device());
   check_source("index_copy", x, d, at, source);
-  Call c{"index_copy", Cast::keep, {x, at, source}};
+  Call c{"index_copy", {x, at, source}};
   Tensor y = c.changeable();
   run_index_write("index_copy", kIndexSet, line(y), list_at(d, at), line(source));
   return c.track(std::move(y), IndexCopyBackward{at, d, Dims(source.sizes())});
@@ -144,7 +144,7 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
   const size_t d = size_t(wrap_dim(dim, x.dim()));
   const Tensor at = index_vector("index_fill", index, x.device());
   const Tensor v = to(value, x.device(), x.dtype());
-  Call c{"index_fill", Cast::keep, {x, at, v}};
+  Call c{"index_fill", {x, at, v}};
   Tensor y = c.changeable();
   run_index_write("index_fill", kIndexSet, line(y), list_at(d, at), v);
   return c.track(std::move(y), IndexFillBackward{at, d});
@@ -158,7 +158,7 @@ Tensor embedding(const Tensor& input, const Tensor& weight, std::optional<int64_
           "Padding_idx must be within num_embeddings: ", *padding_idx, " for ", rows, " rows");
     if (*padding_idx < 0) padding_idx = *padding_idx + rows;
   }
-  Call c{"embedding", Cast::keep, {input, weight}};
+  Call c{"embedding", {input, weight}};
   const Tensor at = index_operand("embedding", input, weight.device());
   IndexTensors lists(1);
   lists[0] = at;

@@ -37,7 +37,7 @@ Tensor index_operand(const char* op, const Tensor& index, Device device) {
 }
 
 Tensor read_lists(const Tensor& x, const IndexTensors& lists) {
-  Call c{"index", Cast::keep, {x}};
+  Call c{"index", {x}};
   Tensor y = flambeau::empty(indexed_shape("index", x, lists), x.dtype(), x.device());
   run_index_read("index", y, x, lists);
   return c.track(std::move(y), IndexBackward{lists, Dims(x.sizes())});
@@ -49,7 +49,7 @@ Tensor write_lists(const Tensor& x, const IndexTensors& lists, const Tensor& val
   Tensor source = to(values, x.device(), x.dtype());
   if (source.storage() == x.storage()) source = clone(source);
   Into scope(x, "index_put", Into::inplace);
-  Call c{"index_put", Cast::keep, {x, source}};
+  Call c{"index_put", {x, source}};
   run_index_write("index_put", accumulate ? kIndexAdd : kIndexSet, c.write_target(), lists, source);
   return c.track(x, IndexPutBackward{lists, accumulate});
 }

@@ -79,7 +79,7 @@ Tensor cat(TensorsView tensors, int64_t dim) {
     check(tensors[i].dim() > 0, Code::shape, "zero-dimensional tensor (at position ", i,
           ") cannot be concatenated");
   }
-  Call c{"cat", Cast::widest, operands_of(tensors)};
+  Call c{"cat", operands_of(tensors)};
   const Tensor* first = nullptr;
   for (const Tensor& t : tensors) {
     if (!first && !is_skipped(t)) first = &t;
@@ -108,7 +108,7 @@ Tensor cat(TensorsView tensors, int64_t dim) {
 
 Tensor stack(TensorsView tensors, int64_t dim) {
   check(!tensors.empty(), Code::shape, "stack expects a non-empty TensorList");
-  Call c{"stack", Cast::widest, operands_of(tensors)};
+  Call c{"stack", operands_of(tensors)};
   const Tensor& first = tensors[0];
   const size_t d = size_t(wrap_dim(dim, first.dim() + 1));
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -43,7 +43,7 @@ struct Form {
 template <Name N, class Dx, class Dt>
 Tensor loss_of(const Form& form, T input, T target, int32_t reduction, Dx dx, Dt dt) {
   check_reduction(form.op, reduction);
-  Call c{form.op, Cast::f32, {input, target}};
+  Call c{form.op, {input, target}};
   c.promote();
   Tensor losses = c.map(form.value, {c[0], c[1]}, {1, form.parameter});
   const double factor = reduction == FLAM_REDUCTION_MEAN ? 1 / double(losses.numel()) : 1;
@@ -112,15 +112,16 @@ Tensor binary_cross_entropy(T input, T target, T weight, int32_t reduction) {
   check_probabilities(input);
   const int32_t own = weight ? int32_t(FLAM_REDUCTION_NONE) : reduction;
   check_reduction("binary_cross_entropy", reduction);
+  const Call c{"binary_cross_entropy", {input, target, weight}};
   const Tensor y = loss_of<"BinaryCrossEntropyBackward0">(
-      {"binary_cross_entropy", kBce, kBceSlope}, input, target, own,
+      {"binary_cross_entropy", kBce, kBceSlope}, c[0], c[1], own,
       [](T dy, T p, T t) {
         return div(mul(dy, sub(p, t)), clamp_min(mul(one_minus(p), p), num(1e-12)));
       },
       [](T dy, T p, T) {
         return mul(dy, sub(clamp_min(log1p(neg(p)), num(-100.0)), clamp_min(log(p), num(-100.0))));
       });
-  return weight ? reduced(mul(y, weight), reduction) : y;
+  return weight ? reduced(mul(y, c[2]), reduction) : y;
 }
 
 Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t reduction,
@@ -128,25 +129,25 @@ Tensor binary_cross_entropy_with_logits(T input, T target, T weight, int32_t red
   check_same_shape(input, target, "Target size must be the same as input size");
   check_reduction("binary_cross_entropy_with_logits", reduction);
   const int32_t own = weight || pos_weight ? int32_t(FLAM_REDUCTION_NONE) : reduction;
-  const Call c{"binary_cross_entropy_with_logits", Cast::f32, {input, target, weight, pos_weight}};
+  const Call c{"binary_cross_entropy_with_logits", {input, target, weight, pos_weight}};
   Tensor y;
   if (pos_weight) {
-    const Tensor log_weight = one_plus(mul(sub(pos_weight, num(int64_t{1})), target));
-    y = sub(mul(one_minus(target), input), mul(log_weight, logsigmoid(input)));
+    const Tensor log_weight = one_plus(mul(sub(c[3], num(int64_t{1})), c[1]));
+    y = sub(mul(one_minus(c[1]), c[0]), mul(log_weight, logsigmoid(c[0])));
   } else {
     y = loss_of<"BinaryCrossEntropyWithLogitsBackward0">(
-        {"binary_cross_entropy_with_logits", kBceLogits, kBceLogitsSlope}, input, target, own,
+        {"binary_cross_entropy_with_logits", kBceLogits, kBceLogitsSlope}, c[0], c[1], own,
         [](T dy, T x, T t) { return mul(dy, sub(sigmoid(x), t)); },
         [](T dy, T x, T) { return neg(mul(dy, x)); });
   }
-  if (weight) y = mul(y, weight);
+  if (weight) y = mul(y, c[2]);
   return own == reduction ? y : reduced(y, reduction);
 }
 
 Tensor kl_div(T input, T target, int32_t reduction, bool log_target) {
   const bool batch_mean = reduction == FLAM_REDUCTION_BATCHMEAN;
   if (!batch_mean) check_reduction("kl_div", reduction);
-  const Call c{"kl_div", Cast::f32, {input, target}};
+  const Call c{"kl_div", {input, target}};
   const Tensor &x = c[0], &t = c[1];
   Tensor losses;
   if (log_target) {

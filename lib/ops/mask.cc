@@ -55,7 +55,7 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
   check(at.numel() <= source.numel(), Code::shape,
         "Number of elements of source < number of ones in mask: ", source.numel(), " and ",
         at.numel());
-  Call c{"masked_scatter", Cast::keep, {x, wide, source}};
+  Call c{"masked_scatter", {x, wide, source}};
   Tensor y = c.changeable();
   IndexTensors lists;
   const GradMode off(false);

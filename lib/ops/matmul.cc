@@ -77,7 +77,7 @@ void check_same_dtype(const char* op, const Tensor& a, const Tensor& b) {
 
 // Both at least 2-d; batch dimensions broadcast.
 Tensor product(const char* op, const Tensor& a, const Tensor& b) {
-  Call c{op, Cast::lower, {a, b}};
+  Call c{op, {a, b}};
   check_same_dtype(op, c[0], c[1]);
   if (c[0].size(-1) != c[1].size(-2)) fail_inner(op, c[0], c[1]);
   const DimsView sa = c[0].sizes(), sb = c[1].sizes();
@@ -91,7 +91,7 @@ Tensor product(const char* op, const Tensor& a, const Tensor& b) {
 
 Tensor add_product(const char* op, const Tensor& x, const Tensor& a, const Tensor& b, double beta,
                    double alpha) {
-  Call c{op, Cast::lower, {x, a, b}};
+  Call c{op, {x, a, b}};
   check_same_dtype(op, c[1], c[2]);
   check_same_dtype(op, c[0], c[1]);
   if (c[1].size(-1) != c[2].size(-2)) fail_inner(op, c[1], c[2]);
@@ -116,7 +116,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
         "D");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
   // Products within another shape go by another name: only the last op may write into matmul's
-  // destination.
+  // destination. "mm" is cast by autocast as matmul is, "inner" has been.
   if (a.dim() == 1) return squeeze(product("mm", unsqueeze(a, 0), b), Dims{-2});
   if (b.dim() == 1) return squeeze(product("mm", a, unsqueeze(b, 1)), Dims{-1});
   if (a.dim() > 2 &&
@@ -146,7 +146,9 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 Tensor mv(const Tensor& a, const Tensor& x) {
   check_dim("mv", "input", a, 2);
   check_dim("mv", "vec", x, 1);
-  return squeeze(product("mm", a, unsqueeze(x, 1)), Dims{1});
+  const Call c{"mv", {a, x}};
+  check_same_dtype("mv", c[0], c[1]);
+  return squeeze(product("inner", c[0], unsqueeze(c[1], 1)), Dims{1});
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
@@ -155,7 +157,9 @@ Tensor dot(const Tensor& a, const Tensor& b) {
   check(a.numel() == b.numel(), Code::shape, "inconsistent tensor size, expected tensor ",
         ShapeText{a.sizes()}, " and src ", ShapeText{b.sizes()},
         " to have the same number of elements");
-  return reshape(product("mm", unsqueeze(a, 0), unsqueeze(b, 1)), Dims{});
+  const Call c{"dot", {a, b}};
+  check_same_dtype("dot", c[0], c[1]);
+  return reshape(product("inner", unsqueeze(c[0], 0), unsqueeze(c[1], 1)), Dims{});
 }
 
 Tensor outer(const Tensor& a, const Tensor& b) {
@@ -183,7 +187,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   check(weight.dim() == 2, Code::shape, "linear: weight must be 1-d or 2-d, got ", weight);
   check(x.dim() > 0, Code::shape, "linear: input must have at least 1 dimension, got ", x);
-  Call c{"linear", Cast::lower, {x, weight, bias}};
+  Call c{"linear", {x, weight, bias}};
   check_same_dtype("linear", c[0], c[1]);
   if (c[0].size(-1) != c[1].size(1)) {
     const std::string owner = tensor_owner ? tensor_owner(weight) : "";

@@ -47,7 +47,7 @@ void check_floating(const char* text, const Tensor& x) {
 Tensor moment(const char* op, const Tensor& input, DimsView dim, double correction, bool keepdim,
               bool root) {
   check_floating("std and var only support floating point and complex dtypes.", input);
-  Call c{op, Cast::keep, {input}};
+  Call c{op, {input}};
   const Over over(input, dim, keepdim);
   Tensor y = c.output(over.sizes, input.dtype());
   run_var(op, y, input, over.dims, correction, root);
@@ -120,7 +120,7 @@ Tensor std_unbiased(const Tensor& input, DimsView dim, bool unbiased, bool keepd
 Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dtype) {
   check_floating("linalg.vector_norm: Expected a floating point or complex tensor as input.",
                  input);
-  Call c{"norm", Cast::f32, {input}};
+  Call c{"norm", {input}};
   if (dtype != Dtype::none) c.convert(0, dtype);
   const Over over(c[0], dim, keepdim);
   if (std::isinf(p) && over.count == 0) {
@@ -134,7 +134,7 @@ Tensor norm(const Tensor& input, double p, DimsView dim, bool keepdim, Dtype dty
 }
 
 Tensor logsumexp(const Tensor& input, DimsView dim, bool keepdim) {
-  Call c{"logsumexp", Cast::keep, {input}};
+  Call c{"logsumexp", {input}};
   float_operands(c);
   const Over over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, c[0].dtype());

@@ -16,6 +16,13 @@ namespace {
 
 Dtype statistics_dtype(Dtype d) { return d == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
 
+// Whether a half operand comes with f32 weights, as under autocast of the cpu.
+bool has_wider(const Call& c) {
+  bool wider = false;
+  for (size_t i = 1; i < c.size(); ++i) wider |= c[i] && c[i].dtype() == Dtype::f32;
+  return wider && is_half(c[0].dtype());
+}
+
 // [c] as [1, c, 1, ...].
 Tensor as_channel(const Tensor& t, int64_t ndim) {
   if (!t) return t;
@@ -98,7 +105,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
         ShapeText{x.sizes()});
   check(training || (running_mean && running_var), Code::invalid_argument,
         "batch_norm: running_mean and running_var must be given outside training");
-  Call c{"batch_norm", Cast::keep, {x, weight, bias}};
+  Call c{"batch_norm", {x, weight, bias}};
   const Dtype dtype = statistics_dtype(x.dtype());
   Dims stat_sizes(size_t(x.dim()), 1);
   stat_sizes[1] = x.size(1);
@@ -207,7 +214,11 @@ Tensor layer_norm(const Tensor& x, DimsView normalized_shape, const Tensor& weig
           Code::shape, "layer_norm: weight and bias must have the shape ",
           ShapeText{normalized_shape}, ", got ", *t);
   }
-  Call c{"layer_norm", Cast::f32, {x, weight, bias}};
+  Call c{"layer_norm", {x, weight, bias}};
+  if (has_wider(c)) {  // computed in f32, rounded once
+    const auto wide = [&](size_t i) { return c[i] ? to_dtype(c[i], Dtype::f32) : Tensor(); };
+    return to_dtype(layer_norm(wide(0), normalized_shape, wide(1), wide(2), eps), c[0].dtype());
+  }
   const int64_t n = numel_of(normalized_shape), rows = n ? x.numel() / n : 0;
   const Dims flat{rows, n};
   GradMode no_grad(false);

@@ -35,7 +35,7 @@ Tensor neg(T input) {
       input,
       "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
       "invert a mask, use the `~` or `logical_not()` operator instead.");
-  Call c{"neg", Cast::keep, {input}};
+  Call c{"neg", {input}};
   return c.track(c.map(kNeg, {c[0]}), NegBackward{});
 }
 
@@ -47,7 +47,7 @@ Tensor positive(T input) {
 Tensor sign(T input) { return step_function<"SignBackward0">("sign", kSign, input); }
 
 Tensor square(T input) {
-  Call c{"square", Cast::keep, {input}};
+  Call c{"square", {input}};
   if (input.dtype() == Dtype::boolean) c.convert(0, Dtype::i64);
   auto slope = [](T dy, T x) { return mul(dy, mul(x, num(2.0))); };
   OfInput<"PowBackward0", decltype(slope)> gradient{c.save(c[0]), slope};
@@ -55,9 +55,8 @@ Tensor square(T input) {
 }
 
 Tensor reciprocal(T input) {
-  return from_result<"ReciprocalBackward0">(
-      "reciprocal", kReciprocal, input, [](T dy, T y) { return neg(mul(dy, mul(y, y))); }, {},
-      Domain::floating, Cast::f32);
+  return from_result<"ReciprocalBackward0">("reciprocal", kReciprocal, input,
+                                            [](T dy, T y) { return neg(mul(dy, mul(y, y))); });
 }
 
 Tensor sqrt(T input) {
@@ -67,15 +66,13 @@ Tensor sqrt(T input) {
 
 Tensor rsqrt(T input) {
   return from_result<"RsqrtBackward0">(
-      "rsqrt", kRsqrt, input, [](T dy, T y) { return mul(mul(dy, mul(y, mul(y, y))), num(-0.5)); },
-      {}, Domain::floating, Cast::f32);
+      "rsqrt", kRsqrt, input, [](T dy, T y) { return mul(mul(dy, mul(y, mul(y, y))), num(-0.5)); });
 }
 
 // ---- exponentials and logarithms ----------------------------------------------------------------
 
 Tensor exp(T input) {
-  return from_result<"ExpBackward0">(
-      "exp", kExp, input, [](T dy, T y) { return mul(dy, y); }, {}, Domain::floating, Cast::f32);
+  return from_result<"ExpBackward0">("exp", kExp, input, [](T dy, T y) { return mul(dy, y); });
 }
 
 Tensor exp2(T input) {
@@ -84,32 +81,27 @@ Tensor exp2(T input) {
 }
 
 Tensor expm1(T input) {
-  return from_result<"Expm1Backward0">(
-      "expm1", kExpm1, input, [](T dy, T y) { return mul(dy, one_plus(y)); }, {}, Domain::floating,
-      Cast::f32);
+  return from_result<"Expm1Backward0">("expm1", kExpm1, input,
+                                       [](T dy, T y) { return mul(dy, one_plus(y)); });
 }
 
 Tensor log(T input) {
-  return from_input<"LogBackward0">(
-      "log", kLog, input, [](T dy, T x) { return div(dy, x); }, {}, Domain::floating, Cast::f32);
+  return from_input<"LogBackward0">("log", kLog, input, [](T dy, T x) { return div(dy, x); });
 }
 
 Tensor log2(T input) {
-  return from_input<"Log2Backward0">(
-      "log2", kLog2, input, [](T dy, T x) { return div(dy, mul(x, num(M_LN2))); }, {},
-      Domain::floating, Cast::f32);
+  return from_input<"Log2Backward0">("log2", kLog2, input,
+                                     [](T dy, T x) { return div(dy, mul(x, num(M_LN2))); });
 }
 
 Tensor log10(T input) {
-  return from_input<"Log10Backward0">(
-      "log10", kLog10, input, [](T dy, T x) { return div(dy, mul(x, num(M_LN10))); }, {},
-      Domain::floating, Cast::f32);
+  return from_input<"Log10Backward0">("log10", kLog10, input,
+                                      [](T dy, T x) { return div(dy, mul(x, num(M_LN10))); });
 }
 
 Tensor log1p(T input) {
-  return from_input<"Log1PBackward0">(
-      "log1p", kLog1p, input, [](T dy, T x) { return div(dy, one_plus(x)); }, {}, Domain::floating,
-      Cast::f32);
+  return from_input<"Log1PBackward0">("log1p", kLog1p, input,
+                                      [](T dy, T x) { return div(dy, one_plus(x)); });
 }
 
 // ---- angles -------------------------------------------------------------------------------------
@@ -124,21 +116,18 @@ Tensor cos(T input) {
 }
 
 Tensor tan(T input) {
-  return from_result<"TanBackward0">(
-      "tan", kTan, input, [](T dy, T y) { return mul(dy, one_plus(mul(y, y))); }, {},
-      Domain::floating, Cast::f32);
+  return from_result<"TanBackward0">("tan", kTan, input,
+                                     [](T dy, T y) { return mul(dy, one_plus(mul(y, y))); });
 }
 
 Tensor asin(T input) {
   return from_input<"AsinBackward0">(
-      "asin", kAsin, input, [](T dy, T x) { return mul(dy, rsqrt(one_minus(mul(x, x)))); }, {},
-      Domain::floating, Cast::f32);
+      "asin", kAsin, input, [](T dy, T x) { return mul(dy, rsqrt(one_minus(mul(x, x)))); });
 }
 
 Tensor acos(T input) {
   return from_input<"AcosBackward0">(
-      "acos", kAcos, input, [](T dy, T x) { return neg(mul(dy, rsqrt(one_minus(mul(x, x))))); }, {},
-      Domain::floating, Cast::f32);
+      "acos", kAcos, input, [](T dy, T x) { return neg(mul(dy, rsqrt(one_minus(mul(x, x))))); });
 }
 
 Tensor atan(T input) {
@@ -147,15 +136,13 @@ Tensor atan(T input) {
 }
 
 Tensor sinh(T input) {
-  return from_input<"SinhBackward0">(
-      "sinh", kSinh, input, [](T dy, T x) { return mul(dy, cosh(x)); }, {}, Domain::floating,
-      Cast::f32);
+  return from_input<"SinhBackward0">("sinh", kSinh, input,
+                                     [](T dy, T x) { return mul(dy, cosh(x)); });
 }
 
 Tensor cosh(T input) {
-  return from_input<"CoshBackward0">(
-      "cosh", kCosh, input, [](T dy, T x) { return mul(dy, sinh(x)); }, {}, Domain::floating,
-      Cast::f32);
+  return from_input<"CoshBackward0">("cosh", kCosh, input,
+                                     [](T dy, T x) { return mul(dy, sinh(x)); });
 }
 
 Tensor asinh(T input) {
@@ -223,7 +210,7 @@ Tensor frac(T input) {
 // ---- truth --------------------------------------------------------------------------------------
 
 static Tensor constant_of(const char* op, const Kernel& k, T input) {
-  Call c{op, Cast::keep, {input}};
+  Call c{op, {input}};
   return c.constant(c.map(k, {c[0]}));
 }
 

@@ -66,7 +66,7 @@ struct MaxPoolBackward {
 };
 
 Tensor max_backward(const Tensor& dy, const Tensor& indices, DimsView sizes, const PoolParams& p) {
-  Call c{"max_pool2d_backward", Cast::keep, {dy}};
+  Call c{"max_pool2d_backward", {dy}};
   Tensor dx = c.output(sizes, dy.dtype());
   run_max_pool_backward("max_pool2d", dx, c[0], indices, p);
   return c.track(std::move(dx), MaxBackwardBackward{indices});
@@ -99,14 +99,14 @@ struct AveragePoolBackward {
 };
 
 Tensor average_backward(const Tensor& dy, DimsView sizes, const PoolParams& p) {
-  Call c{"avg_pool2d_backward", Cast::keep, {dy}};
+  Call c{"avg_pool2d_backward", {dy}};
   Tensor dx = c.output(sizes, dy.dtype());
   run_avg_pool_backward("avg_pool2d", dx, c[0], p);
   return c.track(std::move(dx), AverageBackwardBackward{p});
 }
 
 Tensor average(const Tensor& x, const PoolParams& p) {
-  Call c{"avg_pool2d", Cast::keep, {x}};
+  Call c{"avg_pool2d", {x}};
   Tensor y = flambeau::empty(pool_sizes("avg_pool2d", x, p), x.dtype(), x.device());
   run_avg_pool("avg_pool2d", y, c[0], p);
   return c.track(std::move(y), AveragePoolBackward{Dims(x.sizes()), p});
@@ -129,14 +129,14 @@ struct AdaptiveBackward {
 };
 
 Tensor adaptive_backward(const Tensor& dy, DimsView sizes) {
-  Call c{"adaptive_avg_pool2d_backward", Cast::keep, {dy}};
+  Call c{"adaptive_avg_pool2d_backward", {dy}};
   Tensor dx = c.output(sizes, dy.dtype());
   run_adaptive_avg_pool_backward("adaptive_avg_pool2d", dx, c[0]);
   return c.track(std::move(dx), AdaptiveBackwardBackward{Dims{dy.size(2), dy.size(3)}});
 }
 
 Tensor adaptive(const Tensor& x, DimsView output) {
-  Call c{"adaptive_avg_pool2d", Cast::keep, {x}};
+  Call c{"adaptive_avg_pool2d", {x}};
   Tensor y =
       flambeau::empty(Dims{x.size(0), x.size(1), output[0], output[1]}, x.dtype(), x.device());
   run_adaptive_avg_pool("adaptive_avg_pool2d", y, c[0]);
@@ -152,7 +152,7 @@ Tensor max_pool2d(const Tensor& x, DimsView kernel_size, DimsView stride, DimsVi
   p.dilation = pair_of("max_pool2d", "dilation", dilation, {&one, 1}, 1);
   p.ceil_mode = ceil_mode;
   return batched("max_pool2d", x, [&](const Tensor& images) {
-    Call c{"max_pool2d", Cast::keep, {images}};
+    Call c{"max_pool2d", {images}};
     const Dims sizes = pool_sizes("max_pool2d", images, p);
     Tensor y = flambeau::empty(sizes, images.dtype(), images.device());
     const Tensor indices = flambeau::empty(sizes, Dtype::i64, images.device());

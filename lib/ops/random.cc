@@ -47,7 +47,7 @@ Tensor fill_random(const char* op, const Kernel& k, const Tensor& x, Generator* 
                    std::initializer_list<double> params, const RandomExtra& extra = {}) {
   check_into(x, op, Into::inplace);
   Into scope(x, op, Into::inplace);
-  Call c{op, Cast::keep, {x}};
+  Call c{op, {x}};
   const RandomState state = next_state(op, g, x.device());
   const Tensor& target = c.write_target();
   if (target.is_contiguous()) {
@@ -69,7 +69,7 @@ struct DropoutBackward {
 };
 
 Tensor drop(const Tensor& x, RandomState state, double p) {
-  Call c{"dropout", Cast::keep, {x}};
+  Call c{"dropout", {x}};
   const Tensor dense = x.is_contiguous() ? x : contiguous(detach(x));
   Tensor y = c.output(x.sizes(), x.dtype());
   run_random("dropout", kDropout, y, state, {p}, {.input = dense});
@@ -149,7 +149,7 @@ Tensor bernoulli_(const Tensor& x, double p, Generator* g) {
 
 Tensor bernoulli(const Tensor& p, Generator* g) {
   check_floating("bernoulli", p.dtype());
-  Call c{"bernoulli", Cast::keep, {p}};
+  Call c{"bernoulli", {p}};
   const RandomState state = next_state("bernoulli", g, p.device());
   Tensor y = flambeau::empty(p.sizes(), p.dtype(), p.device());
   run_random("bernoulli", kBernoulli, y, state, {0}, {.input = contiguous(detach(p))});

@@ -52,7 +52,7 @@ template <bool Lower> struct TriangleBackward {
 
 template <bool Lower> Tensor triangle(const char* name, const Tensor& x, int64_t diagonal) {
   check(x.dim() >= 2, Code::shape, name, ": input tensor must have at least 2 dimensions");
-  Call c{name, Cast::keep, {x}};
+  Call c{name, {x}};
   Tensor y = c.output(x.sizes());
   run_triangle(name, y, x, diagonal, !Lower);
   return c.track(std::move(y), TriangleBackward<Lower>{diagonal});

@@ -91,7 +91,7 @@ template <Name N> Tensor product(Call& c, std::optional<int64_t> dim, bool keepd
 }  // namespace
 
 Tensor sum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
-  Call c{"sum", dtype == Dtype::none ? Cast::f32 : Cast::keep, {input}};
+  Call c{"sum", {input}};
   const Dtype result = sum_dtype(c[0].dtype(), dtype);
   convert_terms(c, result);
   const Over over(c[0], dim, keepdim);
@@ -113,7 +113,8 @@ Tensor sum_to(const Tensor& x, DimsView sizes) {
 
 Tensor nansum(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
   if (!is_floating(input.dtype())) return sum(input, dim, keepdim, dtype);
-  return sum(drop_where(isnan(input), input), dim, keepdim, dtype);
+  const Dtype result = dtype == Dtype::none ? input.dtype() : dtype;  // autocast leaves it alone
+  return sum(drop_where(isnan(input), input), dim, keepdim, result);
 }
 
 Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
@@ -124,7 +125,7 @@ Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
          "complex dtype. Got: ",
          name_of(result), "; name a floating dtype: mean(x, dtype=float32)");
   }
-  Call c{"mean", Cast::keep, {input}};
+  Call c{"mean", {input}};
   if (!is_floating(input.dtype())) c.convert(0, result);
   const Over over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, result);
@@ -135,14 +136,14 @@ Tensor mean(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype) {
 }
 
 Tensor prod(const Tensor& input, std::optional<int64_t> dim, bool keepdim, Dtype dtype) {
-  Call c{"prod", dtype == Dtype::none ? Cast::f32 : Cast::keep, {input}};
+  Call c{"prod", {input}};
   return dim ? product<"ProdBackward1">(c, dim, keepdim, dtype)
              : product<"ProdBackward0">(c, dim, keepdim, dtype);
 }
 
 static Tensor truth(const char* op, const Tensor& input, DimsView dim, bool keepdim, double form,
                     Dtype result) {
-  Call c{op, Cast::keep, {input}};
+  Call c{op, {input}};
   const Over over(c[0], dim, keepdim);
   Tensor y = c.output(over.sizes, result);
   run_fold(op, kTruth, c[0].dtype(), y, c[0], over.dims, {form});

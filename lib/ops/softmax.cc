@@ -38,7 +38,7 @@ struct LogSoftmaxBackward {
 
 template <class Backward>
 Tensor normalised(const char* op, const Kernel& k, const Tensor& input, int64_t dim, Dtype dtype) {
-  Call c{op, dtype == Dtype::none ? Cast::f32 : Cast::keep, {input}};
+  Call c{op, {input}};
   if (dtype != Dtype::none) c.convert(0, dtype);
   const int64_t d = wrap_dim(dim, input.dim());
   Tensor y = c.output(input.sizes(), c[0].dtype());

@@ -49,7 +49,7 @@ std::vector<Tensor> record_parts(const char* name, const Tensor& x, size_t dim,
     f.sizes.emplace_back(p.sizes());
   }
   if (parts.empty() || !requires_grad(x)) return parts;
-  Call c{name, Cast::keep, {x}};
+  Call c{name, {x}};
   c.track_all(parts, std::move(f));
   return parts;
 }

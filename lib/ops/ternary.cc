@@ -109,7 +109,7 @@ bool is_exact(double v) { return std::fabs(v) <= 9007199254740992.0 || std::isin
 
 Tensor clamp_numbers(const char* op, const Tensor& input, const Tensor& low, const Tensor& high,
                      double a, double b) {
-  Call c{op, Cast::keep, {input, low, high}};
+  Call c{op, {input, low, high}};
   c.promote();
   ClampNumbersBackward gradient{c.save(c[0]), a, b};
   return c.track(c.map(kClampNumbers, {c[0]}, {a, b}), std::move(gradient));
@@ -117,7 +117,7 @@ Tensor clamp_numbers(const char* op, const Tensor& input, const Tensor& low, con
 
 Tensor clamp_one(const char* op, const Kernel& k, const Tensor& input, const Tensor& bound,
                  bool lower) {
-  Call c{op, Cast::keep, {input, bound}};
+  Call c{op, {input, bound}};
   c.promote();
   BoundBackward gradient{c.save(c[0]), c.save(c[1]), lower};
   return c.track(c.map(k, {c[0], c[1]}), std::move(gradient));
@@ -135,7 +135,7 @@ Tensor clamp_as(const char* op, const Tensor& input, const Tensor& low, const Te
   }
   if (!high.defined()) return clamp_one(op, kMaximum, input, low, true);
   if (!low.defined()) return clamp_one(op, kMinimum, input, high, false);
-  Call c{op, Cast::keep, {input, low, high}};
+  Call c{op, {input, low, high}};
   c.promote();
   ClampBackward gradient{c.save(c[0]), c.save(c[1]), c.save(c[2])};
   return c.track(c.map(kClamp, {c[0], c[1], c[2]}), std::move(gradient));
@@ -144,7 +144,7 @@ Tensor clamp_as(const char* op, const Tensor& input, const Tensor& low, const Te
 // input + value * a (op) b
 template <class Backward> Tensor add_product(const char* op, const Kernel& k, const Tensor& x,
                                              const Tensor& a, const Tensor& b, double value) {
-  Call c{op, Cast::widest, {x, a, b}};
+  Call c{op, {x, a, b}};
   const Dtype dtype = c.promote();
   check(is_floating(dtype) || value == std::floor(value), Code::dtype, op,
         ": for integral operands, argument value must not be a floating point number, got ", value);
@@ -157,7 +157,7 @@ template <class Backward> Tensor add_product(const char* op, const Kernel& k, co
 Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other) {
   check_mask("where expected condition to be a boolean tensor, but got a tensor with dtype ",
              condition);
-  Call c{"where", Cast::keep, {condition, input, other}};
+  Call c{"where", {condition, input, other}};
   const Tensor* values[] = {&c[1], &c[2]};
   const Dtype dtype = result_type(values);
   c.convert(1, dtype);
@@ -171,7 +171,7 @@ Tensor masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value)
   check(value.dim() == 0, Code::shape,
         "masked_fill_ only supports a 0-dimension value tensor, but got tensor with ", value.dim(),
         " dimension(s).");
-  Call c{"masked_fill", Cast::keep, {input, mask, value}};
+  Call c{"masked_fill", {input, mask, value}};
   c.convert(2, c[0].dtype());
   MaskedFillBackward gradient{c.save(c[1])};
   return c.track(c.map(kWhere, {c[1], c[2], c[0]}), std::move(gradient));
@@ -192,7 +192,7 @@ Tensor lerp(const Tensor& input, const Tensor& end, const Tensor& weight) {
         " for `end` but got dtype ", name_of(end.dtype()));
   check(weight.dim() == 0 || weight.dtype() == input.dtype(), Code::dtype, "expected dtype ",
         name_of(input.dtype()), " for `weight` but got dtype ", name_of(weight.dtype()));
-  Call c{"lerp", Cast::keep, {input, end, weight}};
+  Call c{"lerp", {input, end, weight}};
   c.convert(2, c[0].dtype());
   LerpBackward gradient{c.save(c[0]), c.save(c[1]), c.save(c[2])};
   return c.track(c.map(kLerp, {c[0], c[1], c[2]}), std::move(gradient));

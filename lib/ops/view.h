@@ -15,7 +15,7 @@ Tensor make_view(const char* name, const Tensor& x, DimsView sizes, DimsView str
   if (!modes.grad) return v;
   v.impl()->base = x.base() ? x.base() : x;
   if (!requires_grad(x)) return v;
-  Call c{name, Cast::keep, {x}};
+  Call c{name, {x}};
   return c.track(std::move(v), std::forward<F>(f));
 }
 

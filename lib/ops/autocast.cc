@@ -1,0 +1,88 @@
+// The table of rules, searched by name, and the cache of casts, which belongs to the thread, as
+// autocast does.
+#include "ops/autocast.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+
+#include "graph/autograd_data.h"
+#include "graph/mode.h"
+#include "ops/gen/autocast.h"
+#include "ops/ops.h"
+
+namespace flambeau {
+
+namespace {
+
+struct Key {
+  const TensorImpl* source;
+  Dtype dtype;
+  bool grad, inference;
+  bool operator==(const Key&) const = default;
+};
+
+struct Hash {
+  size_t operator()(const Key& k) const {
+    const size_t modes = size_t(k.dtype) * 4 + size_t(k.grad) * 2 + size_t(k.inference);
+    return std::hash<const void*>()(k.source) * 64 + modes;
+  }
+};
+
+struct Cast {
+  Tensor source;         // keeps the address from being used again
+  Ref<Storage> storage;  // the source's at the time: `.data = x` gives it another
+  uint32_t version;
+  Tensor result;
+};
+
+using Cache = std::unordered_map<Key, Cast, Hash>;
+
+std::unique_ptr<Cache>& cache() {
+  static thread_local std::unique_ptr<Cache> casts;
+  return casts;
+}
+
+bool is_kept(const Tensor& t, Dtype dtype) {
+  const AutogradData* d = t.impl()->autograd.get();
+  return modes.autocast_cache && modes.autocast_depth > 0 && t.dtype() == Dtype::f32 &&
+         dtype != Dtype::f32 && d && d->requires_grad && !t.base();
+}
+
+}  // namespace
+
+CastRule cast_rule(const char* op, bool cpu) {
+  const auto before = [](const CastRow& row, const char* name) {
+    return std::strcmp(row.op, name) < 0;
+  };
+  const auto row = std::lower_bound(std::begin(kCastRows), std::end(kCastRows), op, before);
+  if (row == std::end(kCastRows) || std::strcmp(row->op, op) != 0) return CastRule::keep;
+  return cpu ? row->cpu : row->device;
+}
+
+bool is_cast(const Tensor& t, bool cpu) {
+  return t.defined() && is_floating(t.dtype()) && t.dtype() != Dtype::f64 &&
+         t.device().is_cpu() == cpu && !t.is_wrapped_number();
+}
+
+Tensor cast_operand(const Tensor& t, Dtype dtype) {
+  if (!is_kept(t, dtype)) return ops::to_dtype(t, dtype);
+  if (!cache()) cache() = std::make_unique<Cache>();
+  const Key key{t.impl(), dtype, modes.grad, modes.inference};
+  const auto found = cache()->find(key);
+  const uint32_t version = t.storage()->version();
+  if (found != cache()->end() && found->second.version == version &&
+      found->second.storage.get() == t.storage().get()) {
+    return found->second.result;
+  }
+  Tensor result = ops::to_dtype(t, dtype);
+  cache()->insert_or_assign(key, Cast{t, t.storage(), version, result});
+  return result;
+}
+
+void clear_cast_cache() {
+  const std::unique_ptr<Cache> dropped = std::move(cache());  // releasing may run anything
+}
+
+}  // namespace flambeau
