@@ -1,6 +1,7 @@
 """Data sets, samplers and the loader: order, collation, workers, exceptions."""
 
 import collections
+import itertools
 import threading
 
 import numpy as np
@@ -92,10 +93,21 @@ def test_collation(torch, data):
         data.default_collate([object()])
 
 
+def test_pinned_memory_without_an_accelerator(torch, data):
+    loader = data.DataLoader(range(3), pin_memory=True)
+    if torch.accelerator.is_available():
+        assert all(batch.is_pinned() for batch in loader)
+        return
+    with pytest.warns(UserWarning, match="no accelerator is found"):
+        assert [int(batch) for batch in loader] == [0, 1, 2]
+
+
 def test_samplers(torch, data):
     weights = data.WeightedRandomSampler([0.0, 1.0, 0.0], 5)
     assert list(weights) == [1] * 5
     assert sorted(data.SubsetRandomSampler([4, 7, 9])) == [4, 7, 9]
+    endless = data.RandomSampler(range(3), replacement=True, num_samples=10**10)
+    assert set(itertools.islice(endless, 100)) == {0, 1, 2}
     assert list(data.BatchSampler(range(5), 2, False)) == [[0, 1], [2, 3], [4]]
     generator = torch.Generator().manual_seed(1)
     parts = data.random_split(list(range(10)), [0.7, 0.3], generator)

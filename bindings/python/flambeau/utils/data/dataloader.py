@@ -6,7 +6,9 @@ exception there is raised, as the same object, where the batch was asked for."""
 
 import threading
 import traceback
+import warnings
 
+from ... import accelerator
 from ..._call import _NULL, _blocking, _fast, _raise, _tensors, ffi
 from ..._callbacks import DROP, failed, keep, value_of
 from ..._gen import api
@@ -132,7 +134,7 @@ class _NativeIterator:
         if item[0] != _NULL:
             found = value_of(item[0])
             DROP(item[0])
-            return pin(found) if self._loader.pin_memory else found
+            return pin(found) if self._loader._pins else found
         return list(_tensors(batch[0]))
 
 
@@ -140,7 +142,7 @@ def _plain_batches(loader):
     """One epoch in the calling thread."""
     for batch in loader._index_batches():
         found = loader._collated(batch)
-        yield pin(found) if loader.pin_memory else found
+        yield pin(found) if loader._pins else found
 
 
 def _iterable_batches(loader):
@@ -154,7 +156,7 @@ def _iterable_batches(loader):
         if not batch or len(batch) < loader.batch_size and loader.drop_last:
             return
         found = loader.collate_fn(batch)
-        yield pin(found) if loader.pin_memory else found
+        yield pin(found) if loader._pins else found
 
 
 class _InfiniteNones:
@@ -211,6 +213,7 @@ class DataLoader:
         self._default = collate_fn is None
         self.collate_fn = collate_fn or (default_collate if self._auto else default_convert)
         self._kept = None
+        self._pins = bool(pin_memory) and accelerator.is_available()
 
     def _set_order(self, batch_size, shuffle, sampler, batch_sampler, drop_last):
         if self._is_iterable and (shuffle or sampler is not None or batch_sampler is not None):
@@ -284,13 +287,19 @@ class DataLoader:
         options = ffi.new("flam_loader_options *")
         _fast.flam_loader_options_init(options)
         options.num_workers, options.prefetch_factor = self.num_workers, self.prefetch_factor or 2
-        options.pin_memory = bool(self.pin_memory) and self._is_native
+        options.pin_memory = self._pins and self._is_native
         made = api.loader_new(_native_dataset(self, seed), options)
         if self.persistent_workers:
             self._kept = made
         return made
 
     def __iter__(self):
+        if self.pin_memory and not self._pins:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device "
+                "pinned memory won't be used.",
+                stacklevel=2,
+            )
         # Drawn in every case, so that what follows does not depend on the number of workers.
         seed = _fresh_generator().initial_seed()
         if self._is_iterable:

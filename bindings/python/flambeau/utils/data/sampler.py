@@ -60,7 +60,10 @@ class RandomSampler(Sampler):
         n, wanted = len(self.data_source), self.num_samples
         generator = self.generator or _fresh_generator()
         if self.replacement:
-            yield from randint(0, n, (wanted,), dtype=int64, generator=generator).tolist()
+            # In small batches: num_samples may be far more than anyone takes.
+            for start in range(0, wanted, 32):
+                count = min(32, wanted - start)
+                yield from randint(0, n, (count,), dtype=int64, generator=generator).tolist()
             return
         while wanted > 0:
             yield from randperm(n, generator=generator).tolist()[:wanted]
