@@ -154,7 +154,8 @@ const char* module_format(const flam_module* m) {
 
 int64_t module_numel(const flam_module* m) {
   int64_t n = 0;
-  for (const auto& [name, t] : nn::named_parameters(*m, true)->entries) n += t.numel();
+  const auto parameters = nn::named_parameters(*m, true);
+  for (const auto& [name, t] : parameters->entries) n += t.numel();
   return n;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "base/error.h"
 #include "device/label.h"
@@ -89,7 +90,8 @@ Call::Call(const char* name, std::span<const Operand> operands, Devices devices)
     }
     if (recording && !grad_) grad_ = requires_grad(t) && is_floating(t.dtype());
   }
-  if (pending_into && !pending_into->written && pending_into->op == name_) into_ = pending_into;
+  if (pending_into && !pending_into->written && std::string_view(pending_into->op) == name_)
+    into_ = pending_into;
   if (modes.autocast) [[unlikely]]
     apply_autocast();
 }

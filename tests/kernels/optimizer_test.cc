@@ -16,7 +16,7 @@ namespace {
 
 Tensor zeros(int64_t n, Dtype dtype) {
   const Tensor t = empty(Dims{n}, dtype, kCpu);
-  std::memset(t.data(), 0, t.nbytes());
+  if (n) std::memset(t.data(), 0, t.nbytes());
   return t;
 }
 
