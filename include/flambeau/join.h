@@ -51,7 +51,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: as `flam_cat`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") flam_tensor *flam_hstack(const flam_tensor *const *tensors,
+    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest") flam_tensor *flam_hstack(const flam_tensor *const *tensors,
                                                  size_t n_tensors);
 
 /** Tensors joined row by row: along dimension 0, vectors as rows.
@@ -61,7 +61,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: as `flam_cat`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch torch.row_stack") flam_tensor *flam_vstack(const flam_tensor *const *tensors,
+    FLAM_TORCH("torch torch.row_stack") FLAM_AUTOCAST("cpu=widest") flam_tensor *flam_vstack(const flam_tensor *const *tensors,
                                                                  size_t n_tensors);
 
 /** Tensors joined in depth: along dimension 2.
@@ -71,7 +71,7 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: as `flam_cat`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") flam_tensor *flam_dstack(const flam_tensor *const *tensors,
+    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest") flam_tensor *flam_dstack(const flam_tensor *const *tensors,
                                                  size_t n_tensors);
 
 /** Views of all tensors in their broadcast shape.
@@ -88,7 +88,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_broadcast_t
  * - `tensors`: 1-d or 0-d, of one dtype.
  * - `indexing`: `FLAM_MESHGRID_XY` swaps the first two dimensions; default `FLAM_MESHGRID_IJ`.
  * - returns: one view per vector, in the shape of all sizes.
- * - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ.
+ * - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor_list *flam_meshgrid(
     FLAM_VARIADIC const flam_tensor *const *tensors, size_t n_tensors,

@@ -406,6 +406,7 @@ struct flam_api_table {
   const char *(*memory_summary)(flam_device, flam_bool);
   const char *(*memory_snapshot)(void);
   flam_status (*memory_record_history)(size_t);
+  flam_status (*memory_fail_allocation)(int64_t, flam_bool);
   flam_module *(*module_new)(const char *, const flam_module_vtable *);
   void (*module_retain)(flam_module *);
   void (*module_release)(flam_module *);
@@ -1141,6 +1142,7 @@ static const char *const flam_api_names_[] = {
     "flam_memory_summary",
     "flam_memory_snapshot",
     "flam_memory_record_history",
+    "flam_memory_fail_allocation",
     "flam_module_new",
     "flam_module_retain",
     "flam_module_release",
@@ -1878,6 +1880,7 @@ const char *flam_library_load(const char *path) {
 #define flam_memory_summary (flam_api.memory_summary)
 #define flam_memory_snapshot (flam_api.memory_snapshot)
 #define flam_memory_record_history (flam_api.memory_record_history)
+#define flam_memory_fail_allocation (flam_api.memory_fail_allocation)
 #define flam_module_new (flam_api.module_new)
 #define flam_module_retain (flam_api.module_retain)
 #define flam_module_release (flam_api.module_release)

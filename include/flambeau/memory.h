@@ -138,6 +138,17 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BORROWED(thread) const char *flam_memory_snapshot
  */
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_memory_record_history(size_t max_entries);
 
+/** Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
+ *  allocation of device memory counts, that of the cpu's tensors included, on all threads.
+ *
+ * - `nth`: which one from now on, 1 for the next; 0 lets all succeed again.
+ * - `forever`: whether all after it fail, too; default false.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `nth`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status
+    flam_memory_fail_allocation(int64_t nth, flam_bool forever FLAM_DEFAULT(0));
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "capi/quiet.h"
+#include "device/fault.h"
 #include "device/stats.h"
 
 namespace flambeau::capi {
@@ -69,5 +70,12 @@ const char* memory_snapshot() {
 }
 
 void memory_record_history(size_t max_entries) { record_memory_history(max_entries); }
+
+void memory_fail_allocation(int64_t nth, bool forever) {
+  check(nth >= 0, Code::invalid_argument, "memory_fail_allocation: nth is ", nth,
+        "; allocations count from 1, and 0 lets all succeed");
+  if (nth == 0) return fault::clear();
+  fault::fail_allocation(nth, forever ? fault::Mode::forever : fault::Mode::once);
+}
 
 }  // namespace flambeau::capi

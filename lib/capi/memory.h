@@ -24,5 +24,6 @@ double memory_fraction(Device device);
 const char* memory_summary(Device device, bool abbreviated);
 const char* memory_snapshot();
 void memory_record_history(size_t max_entries);
+void memory_fail_allocation(int64_t nth, bool forever);
 
 }  // namespace flambeau::capi

@@ -71,15 +71,13 @@ template <class F> std::vector<Tensor> each(TensorsView tensors, F f) {
   return out;
 }
 
-}  // namespace
-
-Tensor cat(TensorsView tensors, int64_t dim) {
-  check(!tensors.empty(), Code::shape, "torch.cat(): expected a non-empty list of Tensors");
+// Under the name of the op that was asked for, which an error then tells.
+Tensor cat_as(const char* name, TensorsView tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     check(tensors[i].dim() > 0, Code::shape, "zero-dimensional tensor (at position ", i,
           ") cannot be concatenated");
   }
-  Call c{"cat", operands_of(tensors)};
+  Call c{name, operands_of(tensors)};
   const Tensor* first = nullptr;
   for (const Tensor& t : tensors) {
     if (!first && !is_skipped(t)) first = &t;
@@ -104,6 +102,13 @@ Tensor cat(TensorsView tensors, int64_t dim) {
     start += along[i];
   }
   return c.track(std::move(y), CatBackward{d, std::move(along)});
+}
+
+}  // namespace
+
+Tensor cat(TensorsView tensors, int64_t dim) {
+  check(!tensors.empty(), Code::shape, "torch.cat(): expected a non-empty list of Tensors");
+  return cat_as("cat", tensors, dim);
 }
 
 Tensor stack(TensorsView tensors, int64_t dim) {
@@ -132,17 +137,17 @@ Tensor stack(TensorsView tensors, int64_t dim) {
 Tensor hstack(TensorsView tensors) {
   check(!tensors.empty(), Code::shape, "hstack expects a non-empty TensorList");
   const std::vector<Tensor> xs = each(tensors, atleast_1d);
-  return cat(xs, xs[0].dim() == 1 ? 0 : 1);
+  return cat_as("hstack", xs, xs[0].dim() == 1 ? 0 : 1);
 }
 
 Tensor vstack(TensorsView tensors) {
   check(!tensors.empty(), Code::shape, "vstack expects a non-empty TensorList");
-  return cat(each(tensors, atleast_2d), 0);
+  return cat_as("vstack", each(tensors, atleast_2d), 0);
 }
 
 Tensor dstack(TensorsView tensors) {
   check(!tensors.empty(), Code::shape, "dstack expects a non-empty TensorList");
-  return cat(each(tensors, atleast_3d), 2);
+  return cat_as("dstack", each(tensors, atleast_3d), 2);
 }
 
 std::vector<Tensor> broadcast_tensors(TensorsView tensors) {
@@ -162,6 +167,8 @@ std::vector<Tensor> meshgrid(TensorsView tensors, int32_t indexing) {
           "torch.meshgrid expects all tensors to have the "
           "same dtype, got ",
           name_of(tensors[0].dtype()), " and ", name_of(t.dtype()));
+    check(t.device() == tensors[0].device(), Code::device_mismatch,
+          "Expected all tensors to be on the same device: meshgrid got ", tensors[0], " and ", t);
     shape.push_back(t.numel());
   }
   if (xy) std::swap(shape[0], shape[1]);

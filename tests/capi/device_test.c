@@ -94,6 +94,28 @@ static void test_running_out_of_memory(void) {
   CHECK(flam_memory_empty_cache(sim(0)) == FLAM_OK && flam_memory_reserved(sim(0)) == 0);
 }
 
+static void test_an_allocation_fails_where_it_should(void) {
+  flam_tensor *first, *second;
+  CHECK(flam_memory_fail_allocation(2, 0) == FLAM_OK);
+  first = bytes_on(sim(0), MiB);
+  CHECK(first && bytes_on(sim(0), MiB) == NULL);
+  CHECK_ERROR(FLAM_ERROR_OUT_OF_DEVICE_MEMORY, "out of memory on sim:0");
+  second = bytes_on(sim(0), MiB); /* once only */
+  CHECK(second && flam_memory_fail_allocation(1, 1) == FLAM_OK);
+  CHECK(bytes_on(sim(0), MiB) == NULL);
+  flam_error_clear();
+  CHECK(bytes_on(sim(1), MiB) == NULL);
+  flam_error_clear();
+  CHECK(flam_memory_fail_allocation(-1, 0) == FLAM_ERROR_INVALID_ARGUMENT);
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "nth is -1");
+  CHECK(flam_memory_fail_allocation(0, 0) == FLAM_OK);
+  flam_tensor_release(second);
+  second = bytes_on(sim(1), MiB);
+  CHECK(second != NULL);
+  flam_tensor_release(first);
+  flam_tensor_release(second);
+}
+
 int main(void) {
   const char *given = getenv("FLAMBEAU_SIM");
   char text[256];
@@ -105,6 +127,7 @@ int main(void) {
   test_tensors_and_modules_move();
   test_a_mismatch_names_every_operand();
   test_running_out_of_memory();
+  test_an_allocation_fails_where_it_should();
   CHECK(flam_leak_report()[0] == '\0');
   return 0;
 }

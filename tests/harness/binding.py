@@ -6,14 +6,15 @@ import pathlib
 
 import flambeau
 import numpy as np
+from flambeau._gen import api
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @functools.cache
 def functions():
-    api = json.loads((ROOT / "bindings" / "api.json").read_text())
-    return {f["name"].removeprefix("flam_"): f for f in api["functions"] if f["namespace"] == "ops"}
+    schema = json.loads((ROOT / "bindings" / "api.json").read_text())["functions"]
+    return {f["name"].removeprefix("flam_"): f for f in schema if f["namespace"] == "ops"}
 
 
 def _lookup(spelling):
@@ -27,11 +28,9 @@ def _lookup(spelling):
 
 
 def function(name):
-    """The Python function of an op, under the first of its torch names."""
+    """The Python function of an op, under the first of its torch names or else its own."""
     spellings = functions()[name]["torch"]
-    if not spellings:
-        raise LookupError(f"flam_{name} has no torch spelling: the row needs call=")
-    return _lookup(spellings[0])
+    return _lookup(spellings[0]) if spellings else getattr(api, name)
 
 
 def inplace(name):

@@ -64,29 +64,40 @@ def unit(*shape, low=-0.95, high=0.95, **kwargs):
 
 @dataclasses.dataclass
 class Row:
+    """`samples` are operands, `options` keywords; every sample runs with every set of options."""
+
     name: str
     ref: object
     samples: list
     options: list
+    pairs: list  # further calls, (sample, options) each
     ulp: float
     dtypes: tuple
     grad: bool
-    grad_dtypes: tuple
     elementwise: bool
     result: object  # dtype of the result by that of the operands; None: the operands'
     bad: dict  # dtype -> a part of the error's text
     second: bool  # whether the second derivative is checked (False: it is 0 everywhere)
     atol: float
-    call: object  # how to call it where torch's spelling is not the function itself
-    blocks: str  # the file of the table, for messages
+    call: object  # what is called where torch's spelling is not the function itself
+    arrange: object  # (function, *operands, **options) -> its result; None: in this order
+    refuses: list  # (sample, options, a part of the error's text)
+    view: object  # True: results share the operand's memory; "dense": where it is contiguous;
+    # None: some do
+    strided: str  # a part of the error's text where it refuses other strides
+    big: list  # samples large enough that threads share the work
+    law: object  # of random results: (values, *operands, **options), raises where they break it
+    creates: bool  # makes tensors from options: dtype and device are options, too
+    crosses: bool  # operands may be on different devices
 
 
 def op(
     name,
-    ref,
-    samples,
+    ref=None,
+    samples=((),),
     options=(),
     required=False,
+    pairs=(),
     ulp=2.0,
     dtypes=FLOATS,
     grad=True,
@@ -96,30 +107,67 @@ def op(
     second=True,
     atol=0.0,
     call=None,
-    blocks="",
+    arrange=None,
+    refuses=(),
+    view=False,
+    strided=None,
+    big=(),
+    law=None,
+    creates=False,
+    crosses=False,
 ):
     """`options` are tried beside a call without any, or instead of it where some are `required`."""
     if name in ROWS:
         raise ValueError(f"two rows for {name}")
-    normal = [s if isinstance(s, tuple) else (s,) for s in samples]
+    if (ref is None) == (law is None):
+        raise ValueError(f"{name}: a row has either a reference or a law")
     ROWS[name] = Row(
-        name,
-        ref,
-        normal,
-        [*([] if required else [{}]), *options],
-        ulp,
-        dtypes,
-        grad,
-        FLOATS,
-        elementwise,
-        result,
-        bad or {},
-        second,
-        atol,
-        call,
-        blocks,
+        name=name,
+        ref=ref,
+        samples=[as_sample(s) for s in samples],
+        options=[*([] if required else [{}]), *options],
+        pairs=[(as_sample(s), o) for s, o in pairs],
+        ulp=ulp,
+        dtypes=dtypes,
+        grad=grad,
+        elementwise=elementwise,
+        result=result,
+        bad=bad or {},
+        second=second,
+        atol=atol,
+        call=call,
+        arrange=arrange,
+        refuses=[(as_sample(s), o, text) for s, o, text in refuses],
+        view=view,
+        strided=strided,
+        big=[as_sample(s) for s in big],
+        law=law,
+        creates=creates,
+        crosses=crosses,
     )
     return ROWS[name]
+
+
+def as_sample(s):
+    return s if isinstance(s, tuple) else (s,)
+
+
+# Orders of arguments, for `arrange`.
+
+
+def listed(f, *tensors, **options):
+    """The operands as one list, in front."""
+    return f(list(tensors), **options)
+
+
+def before_operands(*names):
+    """Options that stand between the first operand and the others: `f(x, dim, index)`."""
+
+    def arrange(f, first, *rest, **options):
+        between = [options.pop(n) for n in names]
+        return f(first, *between, *rest, **options)
+
+    return arrange
 
 
 def default_float(dtype):

@@ -11,10 +11,8 @@ HEADERS = {
     "conv.h": "tests/python/test_layers_ops.py",
     "creation.h": "tests/python/test_tensor.py",
     "index.h": "tests/kernels/index_test.cc",
-    "join.h": "tests/python/test_join.py",
     "matmul.h": "tests/python/test_layers_ops.py",
     "norm.h": "tests/python/test_layers_ops.py",
     "pool.h": "tests/python/test_layers_ops.py",
     "random.h": "tests/kernels/random_test.cc",
-    "shape.h": "tests/python/test_tensor.py",
 }

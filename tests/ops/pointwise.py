@@ -27,7 +27,7 @@ op(
     ulp=0,
     bad=NO_BOOL,
 )
-op("positive", ref=np.positive, samples=ANY, dtypes=NUMBERS, ulp=0, bad=NO_BOOL)
+op("positive", ref=np.positive, samples=ANY, dtypes=NUMBERS, ulp=0, bad=NO_BOOL, view=True)
 op(
     "sign",
     ref=lambda x: x if x.dtype == bool else np.sign(x),

@@ -5,7 +5,7 @@ import pathlib
 
 import pytest
 
-from tests.harness import checks
+from tests.harness import checks, derivatives, faults, sharing
 from tests.harness.table import ROWS
 
 HERE = pathlib.Path(__file__).parent
@@ -30,12 +30,12 @@ def test_layouts(name, device):
 
 @on_rows
 def test_in_place(name, device):
-    checks.in_place(ROWS[name], device)
+    checks.in_its_place(ROWS[name], device)
 
 
 @on_rows
 def test_in_place_gradient(name):
-    checks.in_place_gradient(ROWS[name])
+    derivatives.in_place_gradient(ROWS[name])
 
 
 @on_rows
@@ -49,22 +49,35 @@ def test_out(name, device):
 
 
 @on_rows
+def test_memory_of_results(name, device):
+    sharing.shared(ROWS[name], device)
+    sharing.copied(ROWS[name], device)
+    sharing.written_views_have_gradients(ROWS[name])
+
+
+@on_rows
 def test_errors(name, device):
     checks.wrong_dtypes(ROWS[name], device)
     checks.wrong_shape(ROWS[name], device)
     checks.wrong_device(ROWS[name], "sim:1")
+    checks.refusals(ROWS[name], device)
+
+
+@on_rows
+def test_failing_allocations(name, device):
+    faults.failing_allocations(ROWS[name], device)
 
 
 @on_rows
 def test_gradients(name):
-    checks.gradients(ROWS[name])
+    derivatives.gradients(ROWS[name])
 
 
 @on_rows
 def test_threads(name):
-    checks.threads(ROWS[name])
+    derivatives.threads(ROWS[name])
 
 
 @on_rows
 def test_device_agrees_with_cpu(name, device):
-    checks.device_agrees(ROWS[name], device)
+    derivatives.device_agrees(ROWS[name], device)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_ops import NAMES
 
-from tests.harness import binding, checks
+from tests.harness import binding, checks, derivatives, faults, sharing
 from tests.harness.table import ROWS
 
 
@@ -68,9 +68,9 @@ class Wrong(flambeau.autograd.Function):
 
 
 def test_a_wrong_gradient_is_found():
-    checks.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0), second=False))
+    derivatives.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0), second=False))
     with pytest.raises(AssertionError, match="gradient of operand 0"):
-        checks.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0001), second=False))
+        derivatives.gradients(broken("square", call=lambda x: Wrong.apply(x, 2.0001), second=False))
 
 
 def test_a_wrong_second_derivative_is_found():
@@ -78,7 +78,7 @@ def test_a_wrong_second_derivative_is_found():
         return Wrong.apply(x, 2.0) if not x.requires_grad else x * x.detach() * 2 - (x * x).detach()
 
     with pytest.raises(AssertionError, match="second derivative of operand 0"):
-        checks.gradients(broken("square", call=call))
+        derivatives.gradients(broken("square", call=call))
 
 
 def test_a_missing_error_is_found(device):
@@ -92,3 +92,46 @@ def test_a_result_that_depends_on_strides_is_found(device):
 
     with pytest.raises(AssertionError):
         checks.layouts(broken("exp", call=call), device)
+
+
+def test_a_result_that_depends_on_threads_is_found():
+    call = lambda x: x.exp() + flambeau.get_num_threads() * 1e-6  # noqa: E731
+    with pytest.raises(AssertionError, match="differs with two threads"):
+        derivatives.threads(broken("exp", call=call))
+
+
+def test_a_copy_in_place_of_a_view_is_found(device):
+    with pytest.raises(AssertionError, match="does not show what is written"):
+        sharing.shared(broken("view", call=lambda x, size: x.view(size).clone()), device)
+
+
+def test_an_operand_as_result_is_found(device):
+    with pytest.raises(AssertionError, match="its result is its operand"):
+        sharing.copied(broken("exp", call=lambda x: x), device)
+
+
+def test_a_swallowed_failure_is_found(device):
+    def call(x):
+        try:
+            return x.exp()
+        except RuntimeError:
+            return x
+
+    with pytest.raises(AssertionError, match="the call says nothing"):
+        faults.failing_allocations(broken("exp", call=call), device)
+
+
+def test_memory_that_a_failure_leaves_behind_is_found(device):
+    left = []
+
+    def call(x):
+        left.append(x.clone())
+        return x.exp()
+
+    with pytest.raises(AssertionError, match="allocation . failed and left"):
+        faults.failing_allocations(broken("exp", call=call), device)
+
+
+def test_an_operand_that_a_failure_changes_is_found(device):
+    with pytest.raises(AssertionError, match="allocation . failed, and an operand changed"):
+        faults.failing_allocations(broken("exp", call=lambda x: x.add_(1).exp()), device)

@@ -613,24 +613,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1280), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1284), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1289), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1293), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1292), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1296), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1296), // flam_state const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1300), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1298), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1302), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
@@ -642,20 +642,20 @@ static void *_cffi_types[] = {
 /* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 65), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1293), // flam_optimizer const *
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1297), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 65), // double()(int32_t)
 /* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // flam_dataset *()(flam_dataset_vtable const *)
-/* 37 */ _CFFI_OP(_CFFI_OP_POINTER, 1279), // flam_dataset_vtable const *
+/* 37 */ _CFFI_OP(_CFFI_OP_POINTER, 1283), // flam_dataset_vtable const *
 /* 38 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 40 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1225), // flam_error *()(void)
+/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1229), // flam_error *()(void)
 /* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 878), // flam_event *()(int32_t, int32_t)
 /* 46 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
@@ -664,17 +664,17 @@ static void *_cffi_types[] = {
 /* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 235), // flam_generator *()(int32_t)
 /* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1237), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 53 */ _CFFI_OP(_CFFI_OP_POINTER, 1298), // flam_tensor *
-/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 1286), // flam_hook_callback const *
+/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1241), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 53 */ _CFFI_OP(_CFFI_OP_POINTER, 1302), // flam_tensor *
+/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 1290), // flam_hook_callback const *
 /* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 906), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 57 */ _CFFI_OP(_CFFI_OP_POINTER, 1278), // flam_dataset *
-/* 58 */ _CFFI_OP(_CFFI_OP_POINTER, 1288), // flam_loader_options const *
+/* 57 */ _CFFI_OP(_CFFI_OP_POINTER, 1282), // flam_dataset *
+/* 58 */ _CFFI_OP(_CFFI_OP_POINTER, 1292), // flam_loader_options const *
 /* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(char const *, flam_module_vtable const *)
-/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 1277), // char const *
-/* 62 */ _CFFI_OP(_CFFI_OP_POINTER, 1291), // flam_module_vtable const *
+/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 1281), // char const *
+/* 62 */ _CFFI_OP(_CFFI_OP_POINTER, 1295), // flam_module_vtable const *
 /* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(double)
 /* 65 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
@@ -733,11 +733,11 @@ static void *_cffi_types[] = {
 /* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 119 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(void)
 /* 120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1246), // flam_node *()(flam_node const *, size_t)
+/* 121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1250), // flam_node *()(flam_node const *, size_t)
 /* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1246), // flam_node *()(flam_tensor const *)
+/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1250), // flam_node *()(flam_tensor const *)
 /* 126 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 154), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
@@ -761,12 +761,12 @@ static void *_cffi_types[] = {
 /* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1252), // flam_saved *()(flam_tensor const *, int64_t)
+/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1256), // flam_saved *()(flam_tensor const *, int64_t)
 /* 150 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 152 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 153 */ _CFFI_OP(_CFFI_OP_FUNCTION, 976), // flam_scheduler *()(flam_optimizer *, int64_t, double)
-/* 154 */ _CFFI_OP(_CFFI_OP_POINTER, 1293), // flam_optimizer *
+/* 154 */ _CFFI_OP(_CFFI_OP_POINTER, 1297), // flam_optimizer *
 /* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -782,16 +782,16 @@ static void *_cffi_types[] = {
 /* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 979), // flam_state *()(void)
 /* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1261), // flam_stream *()(int32_t)
+/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1265), // flam_stream *()(int32_t)
 /* 171 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1261), // flam_stream *()(int32_t, int32_t)
+/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1265), // flam_stream *()(int32_t, int32_t)
 /* 174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1261), // flam_stream *()(int32_t, void *)
+/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1265), // flam_stream *()(int32_t, void *)
 /* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 179 */ _CFFI_OP(_CFFI_OP_POINTER, 1307), // void *
+/* 179 */ _CFFI_OP(_CFFI_OP_POINTER, 1311), // void *
 /* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(double)
 /* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -821,7 +821,7 @@ static void *_cffi_types[] = {
 /* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_saved const *)
-/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 1294), // flam_saved const *
+/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 1298), // flam_saved const *
 /* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_state const *, char const *)
 /* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
@@ -847,7 +847,7 @@ static void *_cffi_types[] = {
 /* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
 /* 233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 235 */ _CFFI_OP(_CFFI_OP_POINTER, 1284), // flam_generator *
+/* 235 */ _CFFI_OP(_CFFI_OP_POINTER, 1288), // flam_generator *
 /* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, double, flam_generator *)
 /* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
@@ -1364,7 +1364,7 @@ static void *_cffi_types[] = {
 /* 749 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 750 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 751 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 752 */ _CFFI_OP(_CFFI_OP_POINTER, 1299), // flam_tensor_list const *
+/* 752 */ _CFFI_OP(_CFFI_OP_POINTER, 1303), // flam_tensor_list const *
 /* 753 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 755 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int32_t)
@@ -1437,11 +1437,11 @@ static void *_cffi_types[] = {
 /* 822 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 823 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 825 */ _CFFI_OP(_CFFI_OP_POINTER, 1272), // void(*)(void *)
+/* 825 */ _CFFI_OP(_CFFI_OP_POINTER, 1276), // void(*)(void *)
 /* 826 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
 /* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 828 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1267), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 829 */ _CFFI_OP(_CFFI_OP_POINTER, 1283), // flam_function const *
+/* 828 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 829 */ _CFFI_OP(_CFFI_OP_POINTER, 1287), // flam_function const *
 /* 830 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 832 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
@@ -1451,26 +1451,26 @@ static void *_cffi_types[] = {
 /* 836 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 837 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 838 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 839 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1267), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 839 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const * const *, size_t)
 /* 840 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 841 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 842 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1267), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
 /* 844 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 845 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 846 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 847 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 848 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1267), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 848 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
 /* 849 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 850 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
 /* 851 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 852 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 853 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1267), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const *, int64_t)
 /* 855 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 856 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 857 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1267), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
 /* 859 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 861 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -1490,11 +1490,11 @@ static void *_cffi_types[] = {
 /* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
 /* 876 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 877 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 878 */ _CFFI_OP(_CFFI_OP_POINTER, 1281), // flam_event *
-/* 879 */ _CFFI_OP(_CFFI_OP_POINTER, 1297), // flam_stream const *
+/* 878 */ _CFFI_OP(_CFFI_OP_POINTER, 1285), // flam_event *
+/* 879 */ _CFFI_OP(_CFFI_OP_POINTER, 1301), // flam_stream const *
 /* 880 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 881 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 882 */ _CFFI_OP(_CFFI_OP_POINTER, 1281), // flam_event const *
+/* 882 */ _CFFI_OP(_CFFI_OP_POINTER, 1285), // flam_event const *
 /* 883 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 884 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
 /* 885 */ _CFFI_OP(_CFFI_OP_NOOP, 882),
@@ -1515,20 +1515,20 @@ static void *_cffi_types[] = {
 /* 900 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
 /* 901 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 902 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 903 */ _CFFI_OP(_CFFI_OP_POINTER, 1284), // flam_generator const *
+/* 903 */ _CFFI_OP(_CFFI_OP_POINTER, 1288), // flam_generator const *
 /* 904 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 905 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 906 */ _CFFI_OP(_CFFI_OP_POINTER, 1287), // flam_loader *
+/* 906 */ _CFFI_OP(_CFFI_OP_POINTER, 1291), // flam_loader *
 /* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
 /* 908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 909 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 910 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 911 */ _CFFI_OP(_CFFI_OP_POINTER, 1287), // flam_loader const *
+/* 911 */ _CFFI_OP(_CFFI_OP_POINTER, 1291), // flam_loader const *
 /* 912 */ _CFFI_OP(_CFFI_OP_POINTER, 83), // int64_t *
 /* 913 */ _CFFI_OP(_CFFI_OP_NOOP, 912),
 /* 914 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 915 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 916 */ _CFFI_OP(_CFFI_OP_POINTER, 1289), // flam_module *
+/* 916 */ _CFFI_OP(_CFFI_OP_POINTER, 1293), // flam_module *
 /* 917 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
 /* 918 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 919 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
@@ -1558,7 +1558,7 @@ static void *_cffi_types[] = {
 /* 943 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
 /* 944 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
 /* 945 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 946 */ _CFFI_OP(_CFFI_OP_POINTER, 1290), // flam_module_hook const *
+/* 946 */ _CFFI_OP(_CFFI_OP_POINTER, 1294), // flam_module_hook const *
 /* 947 */ _CFFI_OP(_CFFI_OP_POINTER, 895), // uint64_t *
 /* 948 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 949 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
@@ -1588,10 +1588,10 @@ static void *_cffi_types[] = {
 /* 973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 974 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 975 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *)
-/* 976 */ _CFFI_OP(_CFFI_OP_POINTER, 1295), // flam_scheduler *
+/* 976 */ _CFFI_OP(_CFFI_OP_POINTER, 1299), // flam_scheduler *
 /* 977 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 978 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 979 */ _CFFI_OP(_CFFI_OP_POINTER, 1296), // flam_state *
+/* 979 */ _CFFI_OP(_CFFI_OP_POINTER, 1300), // flam_state *
 /* 980 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
 /* 981 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 982 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -1718,208 +1718,212 @@ static void *_cffi_types[] = {
 /* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1104 */ _CFFI_OP(_CFFI_OP_NOOP, 947),
 /* 1105 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1106 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 1110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1112 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1113 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1114 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1116 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1119 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1120 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1122 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 1126 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1127 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1128 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1131 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1132 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1133 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1134 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1137 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1138 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 1139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1140 */ _CFFI_OP(_CFFI_OP_POINTER, 1267), // flam_tensor_list * *
-/* 1141 */ _CFFI_OP(_CFFI_OP_POINTER, 179), // void * *
-/* 1142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 1144 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1145 */ _CFFI_OP(_CFFI_OP_FUNCTION, 75), // int64_t const *()(flam_tensor const *)
-/* 1146 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_dataset const *)
-/* 1149 */ _CFFI_OP(_CFFI_OP_POINTER, 1278), // flam_dataset const *
-/* 1150 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_loader const *)
-/* 1152 */ _CFFI_OP(_CFFI_OP_NOOP, 911),
-/* 1153 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_module const *)
-/* 1155 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_node const *, size_t)
-/* 1158 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1106 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1109 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1110 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 1111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 1114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1115 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1116 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1117 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1118 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1120 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
+/* 1121 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1122 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1123 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1124 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1126 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
+/* 1127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1128 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 1130 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1131 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1132 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
+/* 1133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1135 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1136 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1137 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1138 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
+/* 1139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1141 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1142 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 1143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1144 */ _CFFI_OP(_CFFI_OP_POINTER, 1271), // flam_tensor_list * *
+/* 1145 */ _CFFI_OP(_CFFI_OP_POINTER, 179), // void * *
+/* 1146 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
+/* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 75), // int64_t const *()(flam_tensor const *)
+/* 1150 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1151 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1152 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_dataset const *)
+/* 1153 */ _CFFI_OP(_CFFI_OP_POINTER, 1282), // flam_dataset const *
+/* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_loader const *)
+/* 1156 */ _CFFI_OP(_CFFI_OP_NOOP, 911),
+/* 1157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_module const *)
+/* 1159 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 1160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_stream const *)
-/* 1162 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
-/* 1163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_tensor const *)
-/* 1165 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1166 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1167 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_tensor const *, int64_t)
-/* 1168 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_node const *, size_t)
+/* 1162 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_stream const *)
+/* 1166 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
+/* 1167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_tensor const *)
+/* 1169 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(int32_t)
-/* 1172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(void *)
-/* 1175 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 1178 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 1181 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1182 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1183 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 1184 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 1187 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 1188 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1189 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 1190 */ _CFFI_OP(_CFFI_OP_NOOP, 752),
-/* 1191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1306), // uint32_t()(void)
-/* 1193 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1194 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_generator *)
-/* 1195 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 1196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_generator const *)
-/* 1198 */ _CFFI_OP(_CFFI_OP_NOOP, 903),
-/* 1199 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1200 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_node const *)
-/* 1201 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(int32_t)
-/* 1204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(void)
-/* 1207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(flam_stream const *)
-/* 1209 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
-/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(flam_tensor const *)
-/* 1212 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1213 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1214 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(void)
-/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(char const *, void *, void(*)(void *))
-/* 1217 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1219 */ _CFFI_OP(_CFFI_OP_NOOP, 825),
-/* 1220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_dataset *)
-/* 1222 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
-/* 1223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_error *)
-/* 1225 */ _CFFI_OP(_CFFI_OP_POINTER, 1280), // flam_error *
-/* 1226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_event *)
-/* 1228 */ _CFFI_OP(_CFFI_OP_NOOP, 878),
-/* 1229 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1230 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_format_options *)
-/* 1231 */ _CFFI_OP(_CFFI_OP_POINTER, 1282), // flam_format_options *
-/* 1232 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_generator *)
-/* 1234 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 1235 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_hook *)
-/* 1237 */ _CFFI_OP(_CFFI_OP_POINTER, 1285), // flam_hook *
-/* 1238 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1239 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_loader_options *)
-/* 1240 */ _CFFI_OP(_CFFI_OP_POINTER, 1288), // flam_loader_options *
-/* 1241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_module *)
-/* 1243 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1245 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_node *)
-/* 1246 */ _CFFI_OP(_CFFI_OP_POINTER, 1292), // flam_node *
-/* 1247 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_optimizer *)
-/* 1249 */ _CFFI_OP(_CFFI_OP_NOOP, 154),
-/* 1250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_saved *)
-/* 1252 */ _CFFI_OP(_CFFI_OP_POINTER, 1294), // flam_saved *
-/* 1253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_scheduler *)
-/* 1255 */ _CFFI_OP(_CFFI_OP_NOOP, 976),
-/* 1256 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1257 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_state *)
-/* 1258 */ _CFFI_OP(_CFFI_OP_NOOP, 979),
-/* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1260 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_stream *)
-/* 1261 */ _CFFI_OP(_CFFI_OP_POINTER, 1297), // flam_stream *
-/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_tensor *)
-/* 1264 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 1265 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1266 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(flam_tensor_list *)
-/* 1267 */ _CFFI_OP(_CFFI_OP_POINTER, 1299), // flam_tensor_list *
-/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(int32_t)
-/* 1270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(void *)
-/* 1273 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1274 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1275 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1307), // void()(void)
-/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1278 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 1279 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 1280 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 1281 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 1282 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 1283 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 1284 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 1285 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
-/* 1286 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
-/* 1287 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
-/* 1288 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
-/* 1289 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
-/* 1290 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
-/* 1291 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
-/* 1292 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
-/* 1293 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
-/* 1294 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
-/* 1295 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
-/* 1296 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
-/* 1297 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
-/* 1298 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
-/* 1299 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
-/* 1300 */ _CFFI_OP(_CFFI_OP_POINTER, 1112), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1301 */ _CFFI_OP(_CFFI_OP_POINTER, 1118), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1302 */ _CFFI_OP(_CFFI_OP_POINTER, 1125), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1303 */ _CFFI_OP(_CFFI_OP_POINTER, 1130), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1304 */ _CFFI_OP(_CFFI_OP_POINTER, 1136), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 1174), // int64_t(*)(void *)
-/* 1306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1307 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_tensor const *, int64_t)
+/* 1172 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1173 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(int32_t)
+/* 1176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(void *)
+/* 1179 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 1185 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 1191 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1193 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 1194 */ _CFFI_OP(_CFFI_OP_NOOP, 752),
+/* 1195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1310), // uint32_t()(void)
+/* 1197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_generator *)
+/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
+/* 1200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_generator const *)
+/* 1202 */ _CFFI_OP(_CFFI_OP_NOOP, 903),
+/* 1203 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_node const *)
+/* 1205 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(int32_t)
+/* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(void)
+/* 1211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(flam_stream const *)
+/* 1213 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
+/* 1214 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(flam_tensor const *)
+/* 1216 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(void)
+/* 1219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(char const *, void *, void(*)(void *))
+/* 1221 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
+/* 1222 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1223 */ _CFFI_OP(_CFFI_OP_NOOP, 825),
+/* 1224 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_dataset *)
+/* 1226 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
+/* 1227 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1228 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_error *)
+/* 1229 */ _CFFI_OP(_CFFI_OP_POINTER, 1284), // flam_error *
+/* 1230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_event *)
+/* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 878),
+/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_format_options *)
+/* 1235 */ _CFFI_OP(_CFFI_OP_POINTER, 1286), // flam_format_options *
+/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_generator *)
+/* 1238 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
+/* 1239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_hook *)
+/* 1241 */ _CFFI_OP(_CFFI_OP_POINTER, 1289), // flam_hook *
+/* 1242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_loader_options *)
+/* 1244 */ _CFFI_OP(_CFFI_OP_POINTER, 1292), // flam_loader_options *
+/* 1245 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1246 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_module *)
+/* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
+/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_node *)
+/* 1250 */ _CFFI_OP(_CFFI_OP_POINTER, 1296), // flam_node *
+/* 1251 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1252 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_optimizer *)
+/* 1253 */ _CFFI_OP(_CFFI_OP_NOOP, 154),
+/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1255 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_saved *)
+/* 1256 */ _CFFI_OP(_CFFI_OP_POINTER, 1298), // flam_saved *
+/* 1257 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1258 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_scheduler *)
+/* 1259 */ _CFFI_OP(_CFFI_OP_NOOP, 976),
+/* 1260 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1261 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_state *)
+/* 1262 */ _CFFI_OP(_CFFI_OP_NOOP, 979),
+/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_stream *)
+/* 1265 */ _CFFI_OP(_CFFI_OP_POINTER, 1301), // flam_stream *
+/* 1266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_tensor *)
+/* 1268 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_tensor_list *)
+/* 1271 */ _CFFI_OP(_CFFI_OP_POINTER, 1303), // flam_tensor_list *
+/* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(int32_t)
+/* 1274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(void *)
+/* 1277 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
+/* 1278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(void)
+/* 1280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 1282 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 1283 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 1284 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 1285 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 1286 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 1287 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 1288 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 1289 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
+/* 1290 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
+/* 1291 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
+/* 1292 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
+/* 1293 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
+/* 1294 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
+/* 1295 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
+/* 1296 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
+/* 1297 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
+/* 1298 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
+/* 1299 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
+/* 1300 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
+/* 1301 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
+/* 1302 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
+/* 1303 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
+/* 1304 */ _CFFI_OP(_CFFI_OP_POINTER, 1116), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 1122), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1306 */ _CFFI_OP(_CFFI_OP_POINTER, 1129), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 1307 */ _CFFI_OP(_CFFI_OP_POINTER, 1134), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1308 */ _CFFI_OP(_CFFI_OP_POINTER, 1140), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1309 */ _CFFI_OP(_CFFI_OP_POINTER, 1178), // int64_t(*)(void *)
+/* 1310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 1311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_dataset_vtable_drop =
@@ -7423,7 +7427,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1267));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7880,7 +7884,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1267));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9849,10 +9853,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1149), arg0, (char **)&x0);
+      _cffi_type(1153), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1149), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1153), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12048,10 +12052,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1225), arg0, (char **)&x0);
+      _cffi_type(1229), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1225), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1229), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12084,10 +12088,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1225), arg0, (char **)&x0);
+      _cffi_type(1229), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1225), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1229), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12183,7 +12187,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1225));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1229));
   return pyresult;
 }
 #else
@@ -14092,10 +14096,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1231), arg0, (char **)&x0);
+      _cffi_type(1235), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1231), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14588,7 +14592,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1267));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15900,10 +15904,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1237), arg0, (char **)&x0);
+      _cffi_type(1241), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1237), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1241), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15936,10 +15940,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1237), arg0, (char **)&x0);
+      _cffi_type(1241), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1237), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1241), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18460,10 +18464,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1240), arg0, (char **)&x0);
+      _cffi_type(1244), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1240), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1244), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21001,6 +21005,46 @@ _cffi_f_flam_memory_allocated(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_memory_allocated _cffi_d_flam_memory_allocated
 #endif
 
+static int32_t _cffi_d_flam_memory_fail_allocation(int64_t x0, int32_t x1)
+{
+  return flam_memory_fail_allocation(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_memory_fail_allocation(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  int32_t x1;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_memory_fail_allocation", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_memory_fail_allocation(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_memory_fail_allocation _cffi_d_flam_memory_fail_allocation
+#endif
+
 static double _cffi_d_flam_memory_fraction(int32_t x0)
 {
   return flam_memory_fraction(x0);
@@ -21478,7 +21522,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1267));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24800,7 +24844,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1246));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1250));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24907,10 +24951,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1246), arg0, (char **)&x0);
+      _cffi_type(1250), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1246), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1250), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27889,7 +27933,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1252));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1256));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27910,10 +27954,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1252), arg0, (char **)&x0);
+      _cffi_type(1256), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1252), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1256), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29910,7 +29954,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1267));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29975,7 +30019,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1267));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31046,7 +31090,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1261));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
   return pyresult;
 }
 #else
@@ -31076,7 +31120,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1261));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
   return pyresult;
 }
 #else
@@ -31161,7 +31205,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1261));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31278,7 +31322,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1261));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
   return pyresult;
 }
 #else
@@ -31442,10 +31486,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1261), arg0, (char **)&x0);
+      _cffi_type(1265), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1261), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1265), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31478,10 +31522,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1261), arg0, (char **)&x0);
+      _cffi_type(1265), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1261), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1265), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32808,7 +32852,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1246));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1250));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33143,10 +33187,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1267), arg0, (char **)&x0);
+      _cffi_type(1271), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1267), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1271), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33452,7 +33496,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1237));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1241));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33505,7 +33549,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1237));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1241));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34938,7 +34982,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1267));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36128,8 +36172,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 716), (void *)_cffi_d_flam_cumsum_out },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 39), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 36), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1221), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1148), (void *)_cffi_d_flam_dataset_size },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1225), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1152), (void *)_cffi_d_flam_dataset_size },
   { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_detach },
   { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1093), (void *)_cffi_d_flam_device_can_access_peer },
   { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1088), (void *)_cffi_d_flam_device_capability },
@@ -36145,7 +36189,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 866), (void *)_cffi_d_flam_device_parse },
   { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1102), (void *)_cffi_d_flam_device_push },
   { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_device_total_memory },
   { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
   { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_diagonal },
@@ -36172,23 +36216,23 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_erfc },
   { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_erfc_ },
   { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1275), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1143), (void *)_cffi_d_flam_error_code },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1279), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_error_code },
   { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 874), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1214), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1224), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1224), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1216), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1218), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1228), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1228), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1220), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 43), (void *)_cffi_d_flam_error_take },
   { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 881), (void *)_cffi_d_flam_event_device },
   { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 884), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_event_new },
   { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 889), (void *)_cffi_d_flam_event_query },
   { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 877), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1227), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1227), (void *)_cffi_d_flam_event_retain },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1231), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1231), (void *)_cffi_d_flam_event_retain },
   { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_exp },
   { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_exp2 },
   { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_exp2_ },
@@ -36220,17 +36264,17 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_fmod },
   { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_fmod_ },
   { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1230), (void *)_cffi_d_flam_format_options_init },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1234), (void *)_cffi_d_flam_format_options_init },
   { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_frac },
   { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_frac_ },
   { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_frac_out },
   { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1109), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1206), (void *)_cffi_d_flam_frame_push },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1113), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1210), (void *)_cffi_d_flam_frame_push },
   { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 766), (void *)_cffi_d_flam_full },
   { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_full_like },
   { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 828), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1106), (void *)_cffi_d_flam_function_wanted },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1110), (void *)_cffi_d_flam_function_wanted },
   { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 666), (void *)_cffi_d_flam_gather },
   { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 671), (void *)_cffi_d_flam_gather_out },
   { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_ge },
@@ -36239,18 +36283,18 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_gelu },
   { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 49), (void *)_cffi_d_flam_generator_default },
   { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 902), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1197), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1201), (void *)_cffi_d_flam_generator_initial_seed },
   { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 893), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 49), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1197), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1194), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1201), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1237), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1198), (void *)_cffi_d_flam_generator_seed },
   { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 897), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1143), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1143), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1143), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1143), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1203), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_grad_mode_push },
   { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_gt },
   { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_gt_ },
   { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_gt_out },
@@ -36260,8 +36304,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_hardswish_ },
   { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 339), (void *)_cffi_d_flam_hardtanh },
   { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1236), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1236), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1240), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1240), (void *)_cffi_d_flam_hook_remove },
   { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_hstack },
   { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 513), (void *)_cffi_d_flam_huber_loss },
   { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_index_add },
@@ -36274,8 +36318,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 288), (void *)_cffi_d_flam_index_fill_ },
   { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 666), (void *)_cffi_d_flam_index_select },
   { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 671), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1143), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1203), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_inference_mode_push },
   { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 997), (void *)_cffi_d_flam_init_constant },
   { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1012), (void *)_cffi_d_flam_init_kaiming_normal },
   { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1012), (void *)_cffi_d_flam_init_kaiming_uniform },
@@ -36294,7 +36338,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_le_ },
   { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1269), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_leak_tracking },
   { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 335), (void *)_cffi_d_flam_leaky_relu },
   { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 222), (void *)_cffi_d_flam_leaky_relu_ },
   { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_lerp },
@@ -36305,9 +36349,9 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_linear },
   { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 193), (void *)_cffi_d_flam_linspace },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1239), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1243), (void *)_cffi_d_flam_loader_options_init },
   { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1151), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1155), (void *)_cffi_d_flam_loader_size },
   { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 905), (void *)_cffi_d_flam_loader_submit },
   { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_log },
   { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_log10 },
@@ -36340,7 +36384,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_lt },
   { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_lt_ },
   { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1109), (void *)_cffi_d_flam_manual_seed },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1113), (void *)_cffi_d_flam_manual_seed },
   { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_masked_fill },
   { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 256), (void *)_cffi_d_flam_masked_fill_ },
   { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_matmul },
@@ -36352,13 +36396,14 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_maximum_out },
   { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_mean },
   { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 610), (void *)_cffi_d_flam_mean_out },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1106), (void *)_cffi_d_flam_memory_fail_allocation },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 33), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1106), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1110), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_reserved },
   { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
   { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_memory_reset_peak_stats },
   { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_memory_set_fraction },
@@ -36379,20 +36424,20 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 935), (void *)_cffi_d_flam_module_append },
   { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_module_buffer },
   { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1177), (void *)_cffi_d_flam_module_child_count },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1181), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
   { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 953), (void *)_cffi_d_flam_module_is_training },
   { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_module_named_buffers },
   { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_module_named_parameters },
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1154), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1158), (void *)_cffi_d_flam_module_numel },
   { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1242), (void *)_cffi_d_flam_module_release },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1246), (void *)_cffi_d_flam_module_release },
   { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 915), (void *)_cffi_d_flam_module_remove },
   { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 949), (void *)_cffi_d_flam_module_remove_hook },
   { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 939), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1242), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1246), (void *)_cffi_d_flam_module_retain },
   { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_module_set_buffer },
   { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 919), (void *)_cffi_d_flam_module_set_child },
   { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 924), (void *)_cffi_d_flam_module_set_parameter },
@@ -36426,12 +36471,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_nn_linear },
   { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 74), (void *)_cffi_d_flam_nn_max_pool2d },
   { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 119), (void *)_cffi_d_flam_nn_sequential },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1200), (void *)_cffi_d_flam_node_id },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1204), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
   { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 121), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1180), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1157), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1245), (void *)_cffi_d_flam_node_release },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1184), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1161), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1249), (void *)_cffi_d_flam_node_release },
   { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 205), (void *)_cffi_d_flam_node_variable },
   { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 349), (void *)_cffi_d_flam_norm },
   { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 397), (void *)_cffi_d_flam_normal },
@@ -36439,9 +36484,9 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_ones },
   { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_ones_like },
   { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 964), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1183), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1187), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 29), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1248), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1252), (void *)_cffi_d_flam_optimizer_release },
   { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 959), (void *)_cffi_d_flam_optimizer_set_lr },
   { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 165), (void *)_cffi_d_flam_optimizer_state_dict },
   { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 956), (void *)_cffi_d_flam_optimizer_step },
@@ -36456,18 +36501,18 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 564), (void *)_cffi_d_flam_prod },
   { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_dataset_vtable_drop },
   { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1304), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1305), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1308), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1309), (void *)flam_py_dataset_vtable_size },
   { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1301), (void *)flam_py_function_backward },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1305), (void *)flam_py_function_backward },
   { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_function_drop },
   { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1302), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1306), (void *)flam_py_hook_callback_call },
   { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_hook_callback_drop },
   { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1303), (void *)flam_py_module_hook_run },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1307), (void *)flam_py_module_hook_run },
   { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1300), (void *)flam_py_module_vtable_forward },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1304), (void *)flam_py_module_vtable_forward },
   { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_tensor_from_blob_drop },
   { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_rand },
   { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_rand_like },
@@ -36502,7 +36547,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_rsub },
   { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 208), (void *)_cffi_d_flam_saved_get },
   { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 149), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1251), (void *)_cffi_d_flam_saved_release },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1255), (void *)_cffi_d_flam_saved_release },
   { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 755), (void *)_cffi_d_flam_scalar_bool },
   { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 181), (void *)_cffi_d_flam_scalar_f64 },
   { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 790), (void *)_cffi_d_flam_scalar_i64 },
@@ -36512,15 +36557,15 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 288), (void *)_cffi_d_flam_scatter_add_ },
   { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 698), (void *)_cffi_d_flam_scatter_add_out },
   { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 698), (void *)_cffi_d_flam_scatter_out },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1254), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1258), (void *)_cffi_d_flam_scheduler_release },
   { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 975), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1109), (void *)_cffi_d_flam_scope_pop },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1113), (void *)_cffi_d_flam_scope_pop },
   { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_select },
   { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_selu },
   { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_selu_ },
   { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_set_default_device },
   { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1269), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_sgd_new },
   { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_sgd_step },
   { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_sigmoid },
@@ -36557,10 +36602,10 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 168), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1257), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1257), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1261), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1261), (void *)_cffi_d_flam_state_retain },
   { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1186), (void *)_cffi_d_flam_state_size },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1190), (void *)_cffi_d_flam_state_size },
   { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 215), (void *)_cffi_d_flam_state_tensor },
   { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_std },
   { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_std_unbiased },
@@ -36569,14 +36614,14 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 170), (void *)_cffi_d_flam_stream_default },
   { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 983), (void *)_cffi_d_flam_stream_device },
   { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 177), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1161), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1208), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1165), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1212), (void *)_cffi_d_flam_stream_native },
   { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_stream_new },
   { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 983), (void *)_cffi_d_flam_stream_priority },
   { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 990), (void *)_cffi_d_flam_stream_push },
   { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 986), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1260), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1260), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1264), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1264), (void *)_cffi_d_flam_stream_retain },
   { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 983), (void *)_cffi_d_flam_stream_set_current },
   { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_sub },
   { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 251), (void *)_cffi_d_flam_sub_ },
@@ -36595,12 +36640,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_tanh_out },
   { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tanhshrink },
   { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1211), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1215), (void *)_cffi_d_flam_tensor_data_ptr },
   { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 994), (void *)_cffi_d_flam_tensor_detach_ },
   { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_dim },
   { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_element_size },
   { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 817), (void *)_cffi_d_flam_tensor_from_blob },
   { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tensor_grad },
   { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 125), (void *)_cffi_d_flam_tensor_grad_fn },
@@ -36612,16 +36657,16 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_view },
   { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_wrapped_number },
   { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1266), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1189), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1263), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1270), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1193), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1267), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_output_nr },
   { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1018), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1263), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1267), (void *)_cffi_d_flam_tensor_release },
   { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_requires_grad },
   { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tensor_retain },
   { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 994), (void *)_cffi_d_flam_tensor_retain_grad },
@@ -36630,13 +36675,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1022), (void *)_cffi_d_flam_tensor_set_grad },
   { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1026), (void *)_cffi_d_flam_tensor_set_requires_grad },
   { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1069), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1167), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1145), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1211), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1145), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1164), (void *)_cffi_d_flam_tensor_version },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1171), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1149), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1215), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1149), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_version },
   { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 339), (void *)_cffi_d_flam_threshold },
   { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_threshold_ },
   { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_tile },
@@ -36659,7 +36704,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_unsqueeze_ },
   { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_var },
   { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1192), (void *)_cffi_d_flam_version },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1196), (void *)_cffi_d_flam_version },
   { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1093), (void *)_cffi_d_flam_version_require },
   { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_view },
   { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_view_as },
@@ -36680,10 +36725,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 179) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1305) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1309) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1304) },
+             _CFFI_OP(_CFFI_OP_NOOP, 1308) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
                  _CFFI_OP(_CFFI_OP_NOOP, 825) },
@@ -36725,7 +36770,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1301) },
+                _CFFI_OP(_CFFI_OP_NOOP, 1305) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
                      _CFFI_OP(_CFFI_OP_NOOP, 825) },
@@ -36740,7 +36785,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 179) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1302) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1306) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 825) },
@@ -36776,7 +36821,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 179) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1303) },
+           _CFFI_OP(_CFFI_OP_NOOP, 1307) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 825) },
@@ -36788,96 +36833,96 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 179) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1300) },
+               _CFFI_OP(_CFFI_OP_NOOP, 1304) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 825) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 1278, _CFFI_F_OPAQUE,
+  { "flam_dataset", 1282, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1279, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 1283, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 0, 6 },
-  { "flam_error", 1280, _CFFI_F_OPAQUE,
+  { "flam_error", 1284, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1281, _CFFI_F_OPAQUE,
+  { "flam_event", 1285, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1282, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 1286, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 6, 7 },
-  { "flam_function", 1283, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 1287, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 13, 7 },
-  { "flam_generator", 1284, _CFFI_F_OPAQUE,
+  { "flam_generator", 1288, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1285, _CFFI_F_OPAQUE,
+  { "flam_hook", 1289, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1286, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 1290, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 20, 4 },
-  { "flam_loader", 1287, _CFFI_F_OPAQUE,
+  { "flam_loader", 1291, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1288, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 1292, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 24, 8 },
-  { "flam_module", 1289, _CFFI_F_OPAQUE,
+  { "flam_module", 1293, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1290, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 1294, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 32, 4 },
-  { "flam_module_vtable", 1291, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 1295, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 36, 4 },
-  { "flam_node", 1292, _CFFI_F_OPAQUE,
+  { "flam_node", 1296, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1293, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 1297, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_saved", 1294, _CFFI_F_OPAQUE,
+  { "flam_saved", 1298, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1295, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 1299, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1296, _CFFI_F_OPAQUE,
+  { "flam_state", 1300, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1297, _CFFI_F_OPAQUE,
+  { "flam_stream", 1301, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1298, _CFFI_F_OPAQUE,
+  { "flam_tensor", 1302, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1299, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 1303, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
   { "flam_bool", 21 },
-  { "flam_dataset", 1278 },
-  { "flam_dataset_vtable", 1279 },
+  { "flam_dataset", 1282 },
+  { "flam_dataset_vtable", 1283 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1280 },
-  { "flam_event", 1281 },
+  { "flam_error", 1284 },
+  { "flam_event", 1285 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1282 },
-  { "flam_function", 1283 },
+  { "flam_format_options", 1286 },
+  { "flam_function", 1287 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1284 },
-  { "flam_hook", 1285 },
-  { "flam_hook_callback", 1286 },
+  { "flam_generator", 1288 },
+  { "flam_hook", 1289 },
+  { "flam_hook_callback", 1290 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
-  { "flam_loader", 1287 },
-  { "flam_loader_options", 1288 },
+  { "flam_loader", 1291 },
+  { "flam_loader_options", 1292 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1289 },
-  { "flam_module_hook", 1290 },
-  { "flam_module_vtable", 1291 },
-  { "flam_node", 1292 },
-  { "flam_optimizer", 1293 },
+  { "flam_module", 1293 },
+  { "flam_module_hook", 1294 },
+  { "flam_module_vtable", 1295 },
+  { "flam_node", 1296 },
+  { "flam_optimizer", 1297 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1294 },
-  { "flam_scheduler", 1295 },
+  { "flam_saved", 1298 },
+  { "flam_scheduler", 1299 },
   { "flam_scope", 895 },
-  { "flam_state", 1296 },
+  { "flam_state", 1300 },
   { "flam_status", 21 },
-  { "flam_stream", 1297 },
-  { "flam_tensor", 1298 },
-  { "flam_tensor_list", 1299 },
+  { "flam_stream", 1301 },
+  { "flam_tensor", 1302 },
+  { "flam_tensor_list", 1303 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -36887,12 +36932,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  669,  /* num_globals */
+  670,  /* num_globals */
   22,  /* num_struct_unions */
   0,  /* num_enums */
   36,  /* num_typenames */
   NULL,  /* no includes */
-  1308,  /* num_types */
+  1312,  /* num_types */
   1,  /* flags */
 };
 

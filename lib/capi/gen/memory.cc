@@ -73,4 +73,8 @@ flam_status flam_memory_record_history(size_t max_entries) {
   return guard_status("flam_memory_record_history", [&] { return flambeau::capi::memory_record_history(max_entries); });
 }
 
+flam_status flam_memory_fail_allocation(int64_t nth, flam_bool forever) {
+  return guard_status("flam_memory_fail_allocation", [&] { return flambeau::capi::memory_fail_allocation(nth, forever != 0); });
+}
+
 }  // extern "C"

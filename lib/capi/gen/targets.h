@@ -151,6 +151,7 @@ double memory_fraction(Device device);
 const char* memory_summary(Device device, bool abbreviated = false);
 const char* memory_snapshot();
 void memory_record_history(size_t max_entries);
+void memory_fail_allocation(int64_t nth, bool forever = false);
 Ref<flam_module> module_new(std::string_view type, const flam_module_vtable* vtable = nullptr);
 void module_retain(flam_module* module);
 void module_release(flam_module* module);

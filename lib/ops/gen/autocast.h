@@ -24,8 +24,10 @@ inline constexpr CastRow kCastRows[] = {  // by name
     {"cumprod", CastRule::keep, CastRule::f32},
     {"cumsum", CastRule::keep, CastRule::f32},
     {"dot", CastRule::keep, CastRule::widest},
+    {"dstack", CastRule::widest, CastRule::keep},
     {"exp", CastRule::keep, CastRule::f32},
     {"expm1", CastRule::keep, CastRule::f32},
+    {"hstack", CastRule::widest, CastRule::keep},
     {"huber_loss", CastRule::f32, CastRule::f32},
     {"index_copy", CastRule::widest, CastRule::keep},
     {"kl_div", CastRule::f32, CastRule::f32},
@@ -56,6 +58,7 @@ inline constexpr CastRow kCastRows[] = {  // by name
     {"stack", CastRule::widest, CastRule::keep},
     {"sum", CastRule::keep, CastRule::f32},
     {"tan", CastRule::keep, CastRule::f32},
+    {"vstack", CastRule::widest, CastRule::keep},
 };
 
 }  // namespace flambeau

@@ -4248,7 +4248,7 @@ def meshgrid(tensors, indexing='ij'):
     - `tensors`: 1-d or 0-d, of one dtype.
     - `indexing`: `FLAM_MESHGRID_XY` swaps the first two dimensions; default `FLAM_MESHGRID_IJ`.
     - returns: one view per vector, in the shape of all sizes.
-    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ.
+    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
     """
     h = _fast.flam_meshgrid([_t._h for _t in tensors], _len(tensors), _E_flam_meshgrid_indexing[indexing])
     if not h:
@@ -5231,6 +5231,20 @@ def memory_record_history(max_entries):
     - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
     """
     h = _fast.flam_memory_record_history(max_entries)
+    if h:
+        _raise()
+
+
+def memory_fail_allocation(nth, forever=False):
+    """Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
+     allocation of device memory counts, that of the cpu's tensors included, on all threads.
+
+    - `nth`: which one from now on, 1 for the next; 0 lets all succeed again.
+    - `forever`: whether all after it fail, too; default false.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `nth`.
+    """
+    h = _fast.flam_memory_fail_allocation(nth, forever)
     if h:
         _raise()
 

@@ -4201,7 +4201,7 @@ def _meshgrid(*tensors, indexing='ij'):
     - `tensors`: 1-d or 0-d, of one dtype.
     - `indexing`: `FLAM_MESHGRID_XY` swaps the first two dimensions; default `FLAM_MESHGRID_IJ`.
     - returns: one view per vector, in the shape of all sizes.
-    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ.
+    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
     """
     if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
         tensors = tensors[0]

@@ -2202,6 +2202,7 @@ extern "C" {
     ) -> *const ::std::os::raw::c_char;
     pub fn flam_memory_snapshot() -> *const ::std::os::raw::c_char;
     pub fn flam_memory_record_history(max_entries: usize) -> flam_status;
+    pub fn flam_memory_fail_allocation(nth: i64, forever: flam_bool) -> flam_status;
     pub fn flam_batch_norm(
         input: *const flam_tensor,
         running_mean: *mut flam_tensor,

@@ -346,6 +346,7 @@ functions! {
     fn flam_memory_summary(device: flam_device, abbreviated: flam_bool) -> *const c_char;
     fn flam_memory_snapshot() -> *const c_char;
     fn flam_memory_record_history(max_entries: usize) -> flam_status;
+    fn flam_memory_fail_allocation(nth: i64, forever: flam_bool) -> flam_status;
     fn flam_module_new(r#type: *const c_char, vtable: *const flam_module_vtable) -> *mut flam_module;
     fn flam_module_retain(module: *mut flam_module);
     fn flam_module_release(module: *mut flam_module);

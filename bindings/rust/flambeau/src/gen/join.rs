@@ -183,7 +183,7 @@ pub fn broadcast_tensors(tensors: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>>
 ///
 /// # Errors
 ///
-/// [`Status::SHAPE`](crate::Status::SHAPE) for more than one dimension; [`Status::DTYPE`](crate::Status::DTYPE) where dtypes differ.
+/// [`Status::SHAPE`](crate::Status::SHAPE) for more than one dimension; [`Status::DTYPE`](crate::Status::DTYPE) where dtypes differ; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
 pub fn meshgrid(tensors: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
     meshgrid_with(tensors, MeshgridIndexing::IJ)
 }
@@ -196,7 +196,7 @@ pub fn meshgrid(tensors: &[impl Borrow<Tensor>]) -> Result<Vec<Tensor>> {
 ///
 /// # Errors
 ///
-/// [`Status::SHAPE`](crate::Status::SHAPE) for more than one dimension; [`Status::DTYPE`](crate::Status::DTYPE) where dtypes differ.
+/// [`Status::SHAPE`](crate::Status::SHAPE) for more than one dimension; [`Status::DTYPE`](crate::Status::DTYPE) where dtypes differ; [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
 pub fn meshgrid_with(
     tensors: &[impl Borrow<Tensor>],
     indexing: MeshgridIndexing,

@@ -180,3 +180,30 @@ pub fn memory_record_history(max_entries: usize) -> Result<()> {
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
     unsafe { check(sys::flam_memory_record_history(max_entries)) }
 }
+
+/// Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
+///  allocation of device memory counts, that of the cpu's tensors included, on all threads.
+///
+/// - `nth`: which one from now on, 1 for the next; 0 lets all succeed again.
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative `nth`.
+pub fn memory_fail_allocation(nth: i64) -> Result<()> {
+    memory_fail_allocation_with(nth, false)
+}
+
+/// Lets an allocation fail as out of memory, so that a program can be tested to survive it. Every
+///  allocation of device memory counts, that of the cpu's tensors included, on all threads.
+///
+/// - `nth`: which one from now on, 1 for the next; 0 lets all succeed again.
+/// - `forever`: whether all after it fail, too; default false.
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative `nth`.
+pub fn memory_fail_allocation_with(nth: i64, forever: bool) -> Result<()> {
+    crate::open_library()?;
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_memory_fail_allocation(nth, i32::from(forever))) }
+}
