@@ -74,6 +74,7 @@ _PACKAGES = {
     "autograd",
     "backends",
     "cuda",
+    "distributed",
     "nn",
     "optim",
     "random",

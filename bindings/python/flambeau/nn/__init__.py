@@ -15,11 +15,17 @@ __all__ = [
     "init",
     "modules",
     "parameter",
+    "DataParallel",
+    "parallel",
     "utils",  # noqa: F405
 ]
 
 
 def __getattr__(name):
-    if name == "utils":
-        return _importlib.import_module(".utils", __name__)
+    if name in ("utils", "parallel"):
+        return _importlib.import_module("." + name, __name__)
+    if name == "DataParallel":
+        from .parallel import DataParallel
+
+        return DataParallel
     raise AttributeError(f"module 'torch.nn' has no attribute '{name}' in flambeau")
