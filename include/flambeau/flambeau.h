@@ -5,6 +5,7 @@
 
 #include "flambeau/common.h"
 #include "flambeau/activation.h"
+#include "flambeau/amp.h"
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"

@@ -29,6 +29,10 @@ extern "C" {
  * - `nesterov`: whether to look ahead; default false.
  * - `maximize`: whether to ascend; default false.
  * - `first_step`: whether the buffers hold nothing: they then become the gradients; default false.
+ * - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default
+ *   1.
+ * - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0;
+ *   default 0.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -39,7 +43,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_sgd_step(
     size_t n_grads, const flam_tensor *const *momentum_buffers, size_t n_momentum_buffers,
     double lr, double momentum FLAM_DEFAULT(0), double dampening FLAM_DEFAULT(0),
     double weight_decay FLAM_DEFAULT(0), flam_bool nesterov FLAM_DEFAULT(0),
-    flam_bool maximize FLAM_DEFAULT(0), flam_bool first_step FLAM_DEFAULT(0));
+    flam_bool maximize FLAM_DEFAULT(0), flam_bool first_step FLAM_DEFAULT(0),
+    FLAM_NULLABLE const flam_tensor *grad_scale FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *found_inf FLAM_DEFAULT(NULL));
 
 /** One step of Adam or AdamW over lists of tensors.
  *
@@ -56,6 +62,10 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_sgd_step(
  * - `weight_decay`: default 0.
  * - `decoupled`: whether the decay goes past the moments, as in AdamW; default false.
  * - `maximize`: whether to ascend; default false.
+ * - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default
+ *   1.
+ * - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0;
+ *   default 0.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -69,7 +79,9 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_adam_step(
     const flam_tensor *const *steps, size_t n_steps, double lr, double beta1 FLAM_DEFAULT(0.9),
     double beta2 FLAM_DEFAULT(0.999), double eps FLAM_DEFAULT(1e-8),
     double weight_decay FLAM_DEFAULT(0), flam_bool decoupled FLAM_DEFAULT(0),
-    flam_bool maximize FLAM_DEFAULT(0));
+    flam_bool maximize FLAM_DEFAULT(0),
+    FLAM_NULLABLE const flam_tensor *grad_scale FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *found_inf FLAM_DEFAULT(NULL));
 
 /** Scales gradients so that their common norm is at most `max_norm`, without waiting for the
  * device.

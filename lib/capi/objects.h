@@ -3,6 +3,7 @@
 #pragma once
 #include <vector>
 
+#include "amp/grad_scaler.h"
 #include "base/ref.h"
 #include "capi/error.h"
 #include "data/loader.h"

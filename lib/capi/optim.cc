@@ -33,17 +33,19 @@ ParameterList parameter_list(
 
 void sgd_step(TensorsView params, TensorsView grads, TensorsView buffers, double lr,
               double momentum, double dampening, double weight_decay, bool nesterov, bool maximize,
-              bool first_step) {
+              bool first_step, const Tensor& grad_scale, const Tensor& found_inf) {
   ParameterList list = parameter_list("sgd_step", params, grads, {{&Parameter::first, buffers}});
   check(momentum == 0 || !buffers.empty(), Code::invalid_argument,
         "sgd_step: momentum needs momentum_buffers");
   for (Parameter& p : list) p.fresh = first_step;
-  run_sgd("SGD", list, {lr, momentum, dampening, weight_decay, nesterov, maximize});
+  run_sgd("SGD", list, {lr, momentum, dampening, weight_decay, nesterov, maximize},
+          {{}, grad_scale, found_inf});
 }
 
 void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_avg_sqs,
                TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1,
-               double beta2, double eps, double weight_decay, bool decoupled, bool maximize) {
+               double beta2, double eps, double weight_decay, bool decoupled, bool maximize,
+               const Tensor& grad_scale, const Tensor& found_inf) {
   const ParameterList list = parameter_list("adam_step", params, grads,
                                             {{&Parameter::first, exp_avgs},
                                              {&Parameter::second, exp_avg_sqs},
@@ -51,7 +53,8 @@ void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, Tens
                                              {&Parameter::step, steps}});
   check(!exp_avgs.empty() && !exp_avg_sqs.empty() && !steps.empty(), Code::invalid_argument,
         "adam_step: exp_avgs, exp_avg_sqs and steps must be given");
-  run_adam("Adam", list, {lr, beta1, beta2, eps, weight_decay, decoupled, maximize});
+  run_adam("Adam", list, {lr, beta1, beta2, eps, weight_decay, decoupled, maximize},
+           {{}, grad_scale, found_inf});
 }
 
 Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type,

@@ -7,7 +7,7 @@
 
 namespace flambeau {
 
-constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kAdvance{"step"}, kScaleList{"scale"};
+constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kAdvance{"step"}, kUnscaleList{"unscale"};
 
 namespace {
 
@@ -94,6 +94,7 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
     const Parameter& p = list[i];
     const Access accesses[] = {writes(p.param),  reads(p.grad),      writes(p.first),
                                writes(p.second), writes(p.greatest), writes(p.step)};
+    p.param.storage()->written_by(op);
     launches.add(p.param, entries[i], accesses);
   }
   launches.flush();
@@ -128,21 +129,24 @@ void run_adam(const char* op, const ParameterList& list, const AdamOptions& o,
   run_list(op, kAdam, list, a, cells);
 }
 
-void run_scale(const char* op, const std::vector<Tensor>& tensors, const Tensor& factor,
-               const Tensor& found_inf) {
+void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const Tensor& found_inf,
+                 TensorsView marks) {
   ListArgs a{};
-  a.lr = cell_of(op, factor);
+  a.grad_scale = cell_of(op, scale);
   a.mark_inf = const_cast<float*>(cell_of(op, found_inf));
-  Launches launches(op, kScaleList, a);
-  launches.read(factor);
+  Launches launches(op, kUnscaleList, a);
+  launches.read(scale);
   launches.write(found_inf);
   for (const Tensor& t : tensors) side_by_side(op, t, t);
-  for (const Tensor& t : tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
     ListEntry entry{};
     entry.param = static_cast<char*>(t.data());
+    entry.step = const_cast<float*>(cell_of(op, marks[i]));
     entry.numel = t.numel();
-    const Access access = writes(t);
-    launches.add(t, entry, {&access, 1});
+    const Access accesses[] = {writes(t), writes(marks[i])};
+    t.storage()->written_by(op);
+    launches.add(t, entry, accesses);
   }
   launches.flush();
 }

@@ -8,8 +8,8 @@
 //       `fresh` where it is new
 //   run_adam("AdamW", list, {.lr = ..., .decoupled = true}, cells)  exp_avg, exp_avg_sq,
 //       max_exp_avg_sq; step: 0-d f32
-//   run_scale("unscale_", tensors, factor, found_inf)               t *= factor; found_inf = 1
-//       where not finite
+//   run_unscale("unscale_", tensors, scale, found_inf, marks)       t /= scale; found_inf = 1 and
+//       the tensor's own mark = 1 where not finite
 //
 // `cells` are 0-d f32 tensors on the parameters' device, read at the launch's turn, so that a step
 // needs no synchronisation and can be replayed: a learning rate, the gradients' scale (divided
@@ -45,8 +45,8 @@ void run_sgd(const char* op, const ParameterList& list, const SgdOptions& option
              const OptimizerCells& cells = {});
 void run_adam(const char* op, const ParameterList& list, const AdamOptions& options,
               const OptimizerCells& cells = {});  // amsgrad where `greatest` is defined
-void run_scale(const char* op, const std::vector<Tensor>& tensors, const Tensor& factor,
-               const Tensor& found_inf = {});
+void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const Tensor& found_inf,
+                 TensorsView marks);
 
 // ---- one launch ---------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ inline constexpr int64_t kListChunk = 4096;  // elements that one thread or bloc
 
 struct ListEntry {
   char *param, *grad, *first, *second, *greatest;
-  float* step;
+  float* step;  // the count of steps, or the tensor's mark
   int64_t numel;
   int32_t first_chunk;
   int32_t fresh;
@@ -69,6 +69,6 @@ struct ListArgs {
   ListEntry entry[kListTensors];
 };
 
-extern constinit Kernel kSgd, kAdam, kAdvance, kScaleList;
+extern constinit Kernel kSgd, kAdam, kAdvance, kUnscaleList;
 
 }  // namespace flambeau

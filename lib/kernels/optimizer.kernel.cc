@@ -87,10 +87,11 @@ template <class T> struct Adam {
   }
 };
 
-template <class T> struct ScaleList {
+template <class T> struct UnscaleList {
   Compute<T> factor;
 
-  FLAM_FN ScaleList(const ListArgs& a, const ListEntry&) : factor(Compute<T>(*a.lr)) {}
+  FLAM_FN UnscaleList(const ListArgs& a, const ListEntry&)
+      : factor(Compute<T>(1 / double(*a.grad_scale))) {}
 
   FLAM_FN int update(const Values<T>& at, int64_t i) const {
     const Compute<T> x = load(at.param + i);
@@ -123,8 +124,10 @@ template <template <class> class Rule, class T> __global__ void list_kernel(List
   const int64_t n = e.numel - first < kListChunk ? e.numel - first : kListChunk;
   int bad = 0;
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) bad |= rule.update(at, i);
-  if (bad && a.mark_inf)
-    *static_cast<volatile float*>(a.mark_inf) = 1;  // all that write, write the same
+  if (bad) {  // all that write, write the same
+    *static_cast<volatile float*>(a.mark_inf) = 1;
+    *static_cast<volatile float*>(e.step) = 1;
+  }
 }
 
 template <template <class> class Rule, class T> void list_entry(void* stream, const void* p) {
@@ -157,9 +160,10 @@ template <template <class> class Rule, class T> void list_entry(void*, const voi
       int bad = 0;
 #pragma GCC ivdep
       for (int64_t i = 0; i < n; ++i) bad |= rule.update(at, i);
-      if (bad && a.mark_inf) {
+      for (float* mark : {a.mark_inf, e.step}) {
+        if (!bad) break;
         const float one = 1;
-        __atomic_store_n(reinterpret_cast<uint32_t*>(a.mark_inf), bits_as<uint32_t>(one),
+        __atomic_store_n(reinterpret_cast<uint32_t*>(mark), bits_as<uint32_t>(one),
                          __ATOMIC_RELAXED);
       }
     }
@@ -186,6 +190,6 @@ template <class... T> bool register_advance(TypeList<T...>) {
 
 [[maybe_unused]] static const bool registered_optimizers =
     register_list<Sgd>(kSgd, FloatTypes{}) && register_list<Adam>(kAdam, FloatTypes{}) &&
-    register_list<ScaleList>(kScaleList, FloatTypes{}) && register_advance(FloatTypes{});
+    register_list<UnscaleList>(kUnscaleList, FloatTypes{}) && register_advance(FloatTypes{});
 
 }  // namespace flambeau::FLAM_TARGET

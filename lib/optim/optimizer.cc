@@ -9,6 +9,15 @@
 
 using namespace flambeau;
 
+namespace {
+
+bool is_set(const Tensor& cell) {
+  const Tensor host = ops::to_device(cell, kCpu, false);
+  return *host.data_as<float>() != 0;
+}
+
+}  // namespace
+
 void flam_optimizer::add_group(TensorsView params, double lr, double weight_decay) {
   check(!params.empty(), Code::invalid_argument, "optimizer got an empty parameter list");
   check(lr >= 0, Code::invalid_argument, "Invalid learning rate: ", lr);
@@ -39,20 +48,47 @@ void flam_optimizer::make_state(Parameter& p) const {
   }
 }
 
-void flam_optimizer::step() {
+void flam_optimizer::forget_fresh(Group& g) const {
+  for (Parameter& p : g.list) {
+    if (!p.fresh) continue;
+    for (const Slot& s : slots()) p.*s.place = Tensor();
+  }
+}
+
+void flam_optimizer::step(const FoundInf& found_inf) {
   GradMode no_grad(false);
   for (Group& g : groups) {
-    ParameterList ready;
+    std::vector<std::pair<Device, ParameterList>> ready;
+    bool fresh = false;
     for (Parameter& p : g.list) {
       const auto& autograd = p.param.impl()->autograd;
       if (!autograd || !autograd->grad) continue;
       make_state(p);
-      ready.push_back(p);
-      ready.back().grad = ops::contiguous(autograd->grad);
-      p.fresh = false;
+      fresh |= p.fresh;
+      const Device device = p.param.device();
+      auto list = std::ranges::find(ready, device, [](const auto& r) { return r.first; });
+      if (list == ready.end()) list = ready.insert(list, {device, {}});
+      list->second.push_back(p);
+      list->second.back().grad = ops::contiguous(autograd->grad);
     }
-    if (!ready.empty()) update(g, ready);
+    if (ready.empty()) continue;
+    if (found_inf && fresh && first_step_differs() && is_set(found_inf(ready[0].first))) {
+      forget_fresh(g);  // the one step for which the host has to know
+      continue;
+    }
+    for (const auto& [device, list] : ready) {
+      update(g, list, {{}, {}, found_inf ? found_inf(device) : Tensor()});
+    }
+    for (Parameter& p : g.list) p.fresh = false;
   }
+}
+
+Tensors flam_optimizer::parameters() const {
+  Tensors all;
+  for (const Group& g : groups) {
+    for (const Parameter& p : g.list) all.push_back(p.param);
+  }
+  return all;
 }
 
 void flam_optimizer::zero_grad(bool set_to_none) {
@@ -123,12 +159,13 @@ class Sgd final : public flam_optimizer {
     if (o_.momentum == 0) return {};
     return {{"momentum_buffer", &Parameter::first, false}};
   }
-  void update(const Group& g, const ParameterList& list) override {
+  void update(const Group& g, const ParameterList& list, const OptimizerCells& cells) override {
     SgdOptions o = o_;
     o.lr = g.lr;
     o.weight_decay = g.weight_decay;
-    run_sgd("SGD", list, o);
+    run_sgd("SGD", list, o, cells);
   }
+  bool first_step_differs() const override { return o_.momentum != 0 && o_.dampening != 0; }
 
  private:
   SgdOptions o_;
@@ -144,11 +181,11 @@ class Adam final : public flam_optimizer {
     if (amsgrad_) s.push_back({"max_exp_avg_sq", &Parameter::greatest, false});
     return s;
   }
-  void update(const Group& g, const ParameterList& list) override {
+  void update(const Group& g, const ParameterList& list, const OptimizerCells& cells) override {
     AdamOptions o = o_;
     o.lr = g.lr;
     o.weight_decay = g.weight_decay;
-    run_adam(o.decoupled ? "AdamW" : "Adam", list, o);
+    run_adam(o.decoupled ? "AdamW" : "Adam", list, o, cells);
   }
 
  private:

@@ -1,6 +1,7 @@
 // Optimizers that own their state: groups of parameters, and a rule that steps one group in one
 // launch.
 #pragma once
+#include <functional>
 #include <vector>
 
 #include "kernels/optimizer.h"
@@ -21,7 +22,11 @@ struct flam_optimizer : flambeau::RefCounted {
   using Group = flambeau::optim::Group;
 
   void add_group(flambeau::TensorsView params, double lr, double weight_decay);
-  void step();
+  // `found_inf` gives each device's cell that says whether the step is to do nothing; the device
+  // reads it.
+  using FoundInf = std::function<flambeau::Tensor(flambeau::Device)>;
+  void step(const FoundInf& found_inf = {});
+  flambeau::Tensors parameters() const;
   void zero_grad(bool set_to_none);
   flambeau::Ref<flambeau::State> state_dict() const;
   void load_state_dict(const flambeau::State& state);
@@ -36,10 +41,15 @@ struct flam_optimizer : flambeau::RefCounted {
     bool counter;  // 0-d f32 rather than the parameter's shape
   };
   virtual std::vector<Slot> slots() const = 0;
-  virtual void update(const Group& g, const flambeau::ParameterList& with_grad) = 0;
+  // All on one device.
+  virtual void update(const Group& g, const flambeau::ParameterList& with_grad,
+                      const flambeau::OptimizerCells& cells) = 0;
+  // Whether a first step that did nothing differs from one that found gradients of 0.
+  virtual bool first_step_differs() const { return false; }
 
  private:
   void make_state(flambeau::Parameter& p) const;
+  void forget_fresh(Group& g) const;
 };
 
 struct flam_scheduler : flambeau::RefCounted {

@@ -144,12 +144,16 @@ TEST(Optimizer, CellsReplaceOptions) {
 TEST(Optimizer, ScalingFindsWhatIsNotFinite) {
   const Tensor a = tensor_of(randoms<float>(9000, -1, 1)), b = tensor_of<float>({2, 4}),
                flag = tensor_of<float>({0});
-  run_scale("unscale_", {a, b}, tensor_of<float>({0.5}), flag);
+  const Tensor marks[] = {tensor_of<float>({0}), tensor_of<float>({0})},
+               two = tensor_of<float>({2});
+  run_unscale("unscale_", Tensors{a, b}, two, flag, marks);
   EXPECT_EQ(values_of<float>(b), (std::vector<float>{1, 2}));
   EXPECT_EQ(*flag.data_as<float>(), 0);
   a.data_as<float>()[8999] = std::numeric_limits<float>::quiet_NaN();
-  run_scale("unscale_", {b, a}, tensor_of<float>({0.5}), flag);
+  run_unscale("unscale_", Tensors{b, a}, two, flag, marks);
   EXPECT_EQ(*flag.data_as<float>(), 1);
+  EXPECT_EQ(*marks[0].data_as<float>(), 0);
+  EXPECT_EQ(*marks[1].data_as<float>(), 1);
 }
 
 TEST(Optimizer, MismatchesAreNamedBeforeAnythingChanges) {

@@ -571,6 +571,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 #include "flambeau/activation.h"
+#include "flambeau/amp.h"
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"
@@ -606,224 +607,247 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 210), // flam_state *()(char const *, int32_t)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 191), // char const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 234), // flam_state *()(char const *, int32_t)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 214), // char const *
 /*  2 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 203), // flam_module *
-/*  6 */ _CFFI_OP(_CFFI_OP_POINTER, 11), // flam_tensor const * const *
-/*  7 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
-/*  8 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_module *, flam_tensor const *)
-/* 10 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 213), // flam_tensor const *
-/* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 213), // flam_tensor *
-/* 15 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 16 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 18 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 234), // flam_state *()(flam_grad_scaler const *)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 222), // flam_grad_scaler const *
+/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
+/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 227), // flam_module *
+/*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 14), // flam_tensor const * const *
+/* 10 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
+/* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const *)
+/* 13 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 237), // flam_tensor const *
+/* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 237), // flam_tensor *
+/* 18 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 19 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 20 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 22 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
-/* 24 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 25 */ _CFFI_OP(_CFFI_OP_POINTER, 71), // int64_t const *
-/* 26 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 27 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
-/* 28 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 29 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 30 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 31 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 32 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 34 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
-/* 35 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 36 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 37 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
-/* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 41 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *)
-/* 42 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 21 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 22 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
+/* 23 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 24 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 25 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t, flam_tensor const *, int32_t)
+/* 27 */ _CFFI_OP(_CFFI_OP_NOOP, 17),
+/* 28 */ _CFFI_OP(_CFFI_OP_POINTER, 74), // int64_t const *
+/* 29 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 30 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 32 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 33 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 34 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const * const *, size_t, double, double, int32_t)
+/* 38 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 39 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 40 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 42 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 45 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 46 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 49 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 50 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 51 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
-/* 54 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 55 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 56 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *)
+/* 45 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
+/* 48 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 49 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 50 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 52 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 53 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 54 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t, int32_t)
+/* 57 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 58 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
-/* 61 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 62 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
-/* 63 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 64 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
-/* 65 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 66 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 67 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 68 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 69 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 70 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 71 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 73 */ _CFFI_OP(_CFFI_OP_FUNCTION, 14), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 74 */ _CFFI_OP(_CFFI_OP_POINTER, 217), // void const *
-/* 75 */ _CFFI_OP(_CFFI_OP_NOOP, 25),
-/* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 77 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 78 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 79 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 80 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
-/* 82 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 85 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 86 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 88 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 90 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 91 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // flam_tensor_list *()(flam_tensor const *)
-/* 93 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 59 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, flam_tensor const * const *, size_t)
+/* 64 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 65 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 66 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 67 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 68 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 69 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 70 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 72 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 73 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 74 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 77 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // void const *
+/* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
+/* 79 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 238), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 85 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 88 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 89 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 90 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
-/* 96 */ _CFFI_OP(_CFFI_OP_POINTER, 195), // flam_event const *
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 238), // flam_tensor_list *()(flam_tensor const *)
+/* 96 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
-/* 99 */ _CFFI_OP(_CFFI_OP_NOOP, 96),
-/* 100 */ _CFFI_OP(_CFFI_OP_POINTER, 212), // flam_stream const *
-/* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 201), // flam_loader *
-/* 104 */ _CFFI_OP(_CFFI_OP_POINTER, 214), // flam_tensor_list * *
-/* 105 */ _CFFI_OP(_CFFI_OP_POINTER, 180), // void * *
-/* 106 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
-/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 111 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 113 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 114 */ _CFFI_OP(_CFFI_OP_POINTER, 211), // flam_state const *
-/* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 116 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 117 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
-/* 118 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 122 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 123 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
-/* 124 */ _CFFI_OP(_CFFI_OP_POINTER, 207), // flam_optimizer *
-/* 125 */ _CFFI_OP(_CFFI_OP_NOOP, 114),
-/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
-/* 128 */ _CFFI_OP(_CFFI_OP_NOOP, 114),
-/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
-/* 132 */ _CFFI_OP(_CFFI_OP_NOOP, 100),
-/* 133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
-/* 135 */ _CFFI_OP(_CFFI_OP_NOOP, 100),
-/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 100),
-/* 137 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 139 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 141 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
+/* 99 */ _CFFI_OP(_CFFI_OP_POINTER, 218), // flam_event const *
+/* 100 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
+/* 102 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
+/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 236), // flam_stream const *
+/* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler *, flam_state const *)
+/* 106 */ _CFFI_OP(_CFFI_OP_POINTER, 222), // flam_grad_scaler *
+/* 107 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_state const *
+/* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, double *)
+/* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 111 */ _CFFI_OP(_CFFI_OP_POINTER, 40), // double *
+/* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
+/* 114 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 115 */ _CFFI_OP(_CFFI_OP_POINTER, 231), // flam_optimizer const *
+/* 116 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
+/* 117 */ _CFFI_OP(_CFFI_OP_POINTER, 74), // int64_t *
+/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 119 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, uint64_t, int32_t *, int64_t *)
+/* 120 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
+/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
+/* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
+/* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
+/* 126 */ _CFFI_OP(_CFFI_OP_POINTER, 225), // flam_loader *
+/* 127 */ _CFFI_OP(_CFFI_OP_POINTER, 238), // flam_tensor_list * *
+/* 128 */ _CFFI_OP(_CFFI_OP_POINTER, 203), // void * *
+/* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 131 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
+/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
+/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
+/* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 141 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
+/* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 145 */ _CFFI_OP(_CFFI_OP_NOOP, 6),
-/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
-/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 150 */ _CFFI_OP(_CFFI_OP_POINTER, 37), // double *
-/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 152 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 154 */ _CFFI_OP(_CFFI_OP_POINTER, 196), // flam_format_options const *
-/* 155 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
+/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
+/* 147 */ _CFFI_OP(_CFFI_OP_POINTER, 231), // flam_optimizer *
+/* 148 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
+/* 151 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 153 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
+/* 155 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
 /* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
-/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 160 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 163 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
-/* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 163),
-/* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
-/* 171 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 172 */ _CFFI_OP(_CFFI_OP_POINTER, 71), // int64_t *
-/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
-/* 175 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 105),
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
-/* 179 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 180 */ _CFFI_OP(_CFFI_OP_POINTER, 217), // void *
-/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 182 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
-/* 184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
+/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
+/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
+/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
+/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 177 */ _CFFI_OP(_CFFI_OP_POINTER, 219), // flam_format_options const *
+/* 178 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
+/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 181 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 182 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
 /* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 217), // void()(flam_loader *)
-/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 191 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 192 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 193 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 194 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 195 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 196 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 197 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 198 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 199 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
-/* 200 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
-/* 201 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
-/* 202 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
-/* 203 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
-/* 204 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
-/* 205 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
-/* 206 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
-/* 207 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
-/* 208 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
-/* 209 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
-/* 210 */ _CFFI_OP(_CFFI_OP_POINTER, 211), // flam_state *
-/* 211 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
-/* 212 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
-/* 213 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
-/* 214 */ _CFFI_OP(_CFFI_OP_POINTER, 215), // flam_tensor_list *
-/* 215 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
-/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
+/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 190 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
+/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 193 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
+/* 194 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 195 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
+/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
+/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 128),
+/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
+/* 202 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 203 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // void *
+/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
+/* 207 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 209 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
+/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 240), // void()(flam_loader *)
+/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
+/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 215 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 216 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 217 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 218 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 219 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 220 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 221 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 222 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_grad_scaler
+/* 223 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook
+/* 224 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook_callback
+/* 225 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader
+/* 226 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader_options
+/* 227 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module
+/* 228 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_hook
+/* 229 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_vtable
+/* 230 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_node
+/* 231 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_optimizer
+/* 232 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_saved
+/* 233 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_scheduler
+/* 234 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_state *
+/* 235 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_state
+/* 236 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_stream
+/* 237 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor
+/* 238 */ _CFFI_OP(_CFFI_OP_POINTER, 239), // flam_tensor_list *
+/* 239 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_tensor_list
+/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -855,19 +879,19 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg1, (char **)&x1);
+      _cffi_type(14), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -885,10 +909,10 @@ _cffi_f_flam_allclose(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(163), arg5, (char **)&x5);
+      _cffi_type(116), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(163), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(116), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -941,10 +965,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg0, (char **)&x0);
+      _cffi_type(9), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -954,10 +978,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg2, (char **)&x2);
+      _cffi_type(9), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -975,10 +999,10 @@ _cffi_f_flam_backward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg6, (char **)&x6);
+      _cffi_type(9), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1029,10 +1053,10 @@ _cffi_f_flam_clip_grad_norm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg0, (char **)&x0);
+      _cffi_type(9), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1060,7 +1084,7 @@ _cffi_f_flam_clip_grad_norm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1091,19 +1115,19 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(17), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(17), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg1, (char **)&x1);
+      _cffi_type(14), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1119,7 +1143,7 @@ _cffi_f_flam_copy_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1180,28 +1204,28 @@ _cffi_f_flam_equal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg1, (char **)&x1);
+      _cffi_type(14), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(163), arg2, (char **)&x2);
+      _cffi_type(116), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(163), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(116), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1236,10 +1260,10 @@ _cffi_f_flam_event_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(96), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(96), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1280,19 +1304,19 @@ _cffi_f_flam_event_wait(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(96), arg0, (char **)&x0);
+      _cffi_type(99), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(96), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(99), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(100), arg1, (char **)&x1);
+      _cffi_type(103), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(100), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(103), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1347,10 +1371,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg0, (char **)&x0);
+      _cffi_type(9), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1360,10 +1384,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg2, (char **)&x2);
+      _cffi_type(9), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1373,10 +1397,10 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg4, (char **)&x4);
+      _cffi_type(9), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1404,12 +1428,301 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(214));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(238));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_grad _cffi_d_flam_grad
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_get_scale(flam_grad_scaler const * x0, double * x1)
+{
+  return flam_grad_scaler_get_scale(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_get_scale(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler const * x0;
+  double * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_get_scale", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(111), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(111), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_get_scale(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_get_scale _cffi_d_flam_grad_scaler_get_scale
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_load_state_dict(flam_grad_scaler * x0, flam_state const * x1)
+{
+  return flam_grad_scaler_load_state_dict(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_load_state_dict(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  flam_state const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_load_state_dict", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(106), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(106), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(107), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(107), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_load_state_dict(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_load_state_dict _cffi_d_flam_grad_scaler_load_state_dict
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_owner_skipped(flam_grad_scaler const * x0, uint64_t x1, int32_t * x2, int64_t * x3)
+{
+  return flam_grad_scaler_owner_skipped(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_owner_skipped(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler const * x0;
+  uint64_t x1;
+  int32_t * x2;
+  int64_t * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_owner_skipped", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, uint64_t);
+  if (x1 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(116), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(116), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(117), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(117), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_owner_skipped(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_owner_skipped _cffi_d_flam_grad_scaler_owner_skipped
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_skipped(flam_grad_scaler const * x0, flam_optimizer const * x1, int32_t * x2, int64_t * x3)
+{
+  return flam_grad_scaler_skipped(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_skipped(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler const * x0;
+  flam_optimizer const * x1;
+  int32_t * x2;
+  int64_t * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_skipped", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(115), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_optimizer const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(115), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(116), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(116), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(117), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(117), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_skipped(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_skipped _cffi_d_flam_grad_scaler_skipped
+#endif
+
+static flam_state * _cffi_d_flam_grad_scaler_state_dict(flam_grad_scaler const * x0)
+{
+  return flam_grad_scaler_state_dict(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
+{
+  flam_grad_scaler const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_state * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(5), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_state_dict(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(234));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_state_dict _cffi_d_flam_grad_scaler_state_dict
 #endif
 
 static flam_tensor * _cffi_d_flam_index(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, flam_tensor const * const * x5, size_t x6)
@@ -1443,19 +1756,19 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(25), arg1, (char **)&x1);
+      _cffi_type(28), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(25), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1465,10 +1778,10 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(25), arg3, (char **)&x3);
+      _cffi_type(28), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(25), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(28), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1478,10 +1791,10 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg5, (char **)&x5);
+      _cffi_type(9), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1497,7 +1810,7 @@ _cffi_f_flam_index(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1540,19 +1853,19 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(17), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(17), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(25), arg1, (char **)&x1);
+      _cffi_type(28), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(25), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1562,10 +1875,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(25), arg3, (char **)&x3);
+      _cffi_type(28), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(25), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(28), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1575,10 +1888,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg5, (char **)&x5);
+      _cffi_type(9), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1588,10 +1901,10 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg7, (char **)&x7);
+      _cffi_type(14), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1607,7 +1920,7 @@ _cffi_f_flam_index_put_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1655,7 +1968,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(210));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(234));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1686,28 +1999,28 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(103), arg0, (char **)&x0);
+      _cffi_type(126), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(103), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(126), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(104), arg1, (char **)&x1);
+      _cffi_type(127), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(104), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(127), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(105), arg2, (char **)&x2);
+      _cffi_type(128), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(105), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(128), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1740,10 +2053,10 @@ _cffi_f_flam_loader_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(103), arg0, (char **)&x0);
+      _cffi_type(126), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(103), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(126), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1786,10 +2099,10 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(103), arg0, (char **)&x0);
+      _cffi_type(126), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(103), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(126), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1840,28 +2153,28 @@ _cffi_f_flam_masked_scatter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg1, (char **)&x1);
+      _cffi_type(14), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg2, (char **)&x2);
+      _cffi_type(14), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1873,7 +2186,7 @@ _cffi_f_flam_masked_scatter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1904,28 +2217,28 @@ _cffi_f_flam_masked_scatter_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(14), arg0, (char **)&x0);
+      _cffi_type(17), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(17), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg1, (char **)&x1);
+      _cffi_type(14), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg2, (char **)&x2);
+      _cffi_type(14), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1937,7 +2250,7 @@ _cffi_f_flam_masked_scatter_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1966,19 +2279,19 @@ _cffi_f_flam_masked_select(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg1, (char **)&x1);
+      _cffi_type(14), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -1990,7 +2303,7 @@ _cffi_f_flam_masked_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2075,19 +2388,19 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(8), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg1, (char **)&x1);
+      _cffi_type(14), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2099,7 +2412,7 @@ _cffi_f_flam_module_call(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2130,19 +2443,19 @@ _cffi_f_flam_module_forward(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(8), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(6), arg1, (char **)&x1);
+      _cffi_type(9), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(6), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(9), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2158,7 +2471,7 @@ _cffi_f_flam_module_forward(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2189,19 +2502,19 @@ _cffi_f_flam_module_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(8), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(114), arg1, (char **)&x1);
+      _cffi_type(107), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(114), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(107), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2250,10 +2563,10 @@ _cffi_f_flam_module_to(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(5), arg0, (char **)&x0);
+      _cffi_type(8), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(5), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(8), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2300,10 +2613,10 @@ _cffi_f_flam_nonzero(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2315,7 +2628,7 @@ _cffi_f_flam_nonzero(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2338,10 +2651,10 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2353,7 +2666,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(214));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(238));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2382,10 +2695,10 @@ _cffi_f_flam_one_hot(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2401,7 +2714,7 @@ _cffi_f_flam_one_hot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2430,19 +2743,19 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(124), arg0, (char **)&x0);
+      _cffi_type(147), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(124), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(147), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(114), arg1, (char **)&x1);
+      _cffi_type(107), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(114), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(107), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2483,10 +2796,10 @@ _cffi_f_flam_save(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(114), arg0, (char **)&x0);
+      _cffi_type(107), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(114), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(107), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2560,10 +2873,10 @@ _cffi_f_flam_stream_synchronize(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(100), arg0, (char **)&x0);
+      _cffi_type(103), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(100), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(103), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2604,19 +2917,19 @@ _cffi_f_flam_stream_wait_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(100), arg0, (char **)&x0);
+      _cffi_type(103), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(100), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(103), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(100), arg1, (char **)&x1);
+      _cffi_type(103), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(100), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(103), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2659,28 +2972,28 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg1, (char **)&x1);
+      _cffi_type(177), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(177), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(155), arg2, (char **)&x2);
+      _cffi_type(178), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(155), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(178), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2729,19 +3042,19 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(74), arg0, (char **)&x0);
+      _cffi_type(77), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(74), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(77), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(25), arg1, (char **)&x1);
+      _cffi_type(28), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(25), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(28), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2769,7 +3082,7 @@ _cffi_f_flam_tensor_from_data(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2798,19 +3111,19 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(105), arg1, (char **)&x1);
+      _cffi_type(128), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(105), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(128), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2851,19 +3164,19 @@ _cffi_f_flam_tensor_item_f64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(150), arg1, (char **)&x1);
+      _cffi_type(111), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(150), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(111), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2904,19 +3217,19 @@ _cffi_f_flam_tensor_item_i64(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(172), arg1, (char **)&x1);
+      _cffi_type(117), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(172), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(117), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2951,10 +3264,10 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2966,7 +3279,7 @@ _cffi_f_flam_tensor_pin_memory(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2997,19 +3310,19 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(180), arg1, (char **)&x1);
+      _cffi_type(203), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(180), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(203), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3060,10 +3373,10 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(11), arg0, (char **)&x0);
+      _cffi_type(14), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(11), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(14), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3091,7 +3404,7 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(14));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(17));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3196,132 +3509,140 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 157), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 138), (void *)_cffi_d_flam_backward },
-  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 34), (void *)_cffi_d_flam_clip_grad_norm_ },
-  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 18), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 183), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 165), (void *)_cffi_d_flam_equal },
-  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 95), (void *)_cffi_d_flam_event_synchronize },
-  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 98), (void *)_cffi_d_flam_event_wait },
-  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 81), (void *)_cffi_d_flam_grad },
-  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_index },
-  { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_index_put_ },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 180), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_backward },
+  { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 37), (void *)_cffi_d_flam_clip_grad_norm_ },
+  { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 21), (void *)_cffi_d_flam_copy_ },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 206), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 188), (void *)_cffi_d_flam_equal },
+  { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 98), (void *)_cffi_d_flam_event_synchronize },
+  { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 101), (void *)_cffi_d_flam_event_wait },
+  { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 84), (void *)_cffi_d_flam_grad },
+  { "flam_grad_scaler_get_scale", (void *)_cffi_f_flam_grad_scaler_get_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 109), (void *)_cffi_d_flam_grad_scaler_get_scale },
+  { "flam_grad_scaler_load_state_dict", (void *)_cffi_f_flam_grad_scaler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 105), (void *)_cffi_d_flam_grad_scaler_load_state_dict },
+  { "flam_grad_scaler_owner_skipped", (void *)_cffi_f_flam_grad_scaler_owner_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 119), (void *)_cffi_d_flam_grad_scaler_owner_skipped },
+  { "flam_grad_scaler_skipped", (void *)_cffi_f_flam_grad_scaler_skipped, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 113), (void *)_cffi_d_flam_grad_scaler_skipped },
+  { "flam_grad_scaler_state_dict", (void *)_cffi_f_flam_grad_scaler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 4), (void *)_cffi_d_flam_grad_scaler_state_dict },
+  { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_index },
+  { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_index_put_ },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_load },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 102), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 188), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 107), (void *)_cffi_d_flam_loader_seek },
-  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 48), (void *)_cffi_d_flam_masked_scatter },
-  { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_masked_scatter_ },
-  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 44), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 183), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 186), (void *)_cffi_d_flam_memory_empty_pinned_cache },
-  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 9), (void *)_cffi_d_flam_module_call },
-  { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 4), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 112), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 117), (void *)_cffi_d_flam_module_to },
-  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 41), (void *)_cffi_d_flam_nonzero },
-  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 92), (void *)_cffi_d_flam_nonzero_tuple },
-  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 69), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 123), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 127), (void *)_cffi_d_flam_save },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 183), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 131), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 134), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 152), (void *)_cffi_d_flam_tensor_format },
-  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 73), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 174), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 148), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 170), (void *)_cffi_d_flam_tensor_item_i64 },
-  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 41), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 178), (void *)_cffi_d_flam_tensor_to_host },
-  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 53), (void *)_cffi_d_flam_to },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 211), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 130), (void *)_cffi_d_flam_loader_seek },
+  { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_masked_scatter },
+  { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_masked_scatter_ },
+  { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 47), (void *)_cffi_d_flam_masked_select },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 206), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 209), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 12), (void *)_cffi_d_flam_module_call },
+  { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 7), (void *)_cffi_d_flam_module_forward },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 140), (void *)_cffi_d_flam_module_to },
+  { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_nonzero },
+  { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 95), (void *)_cffi_d_flam_nonzero_tuple },
+  { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 72), (void *)_cffi_d_flam_one_hot },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 150), (void *)_cffi_d_flam_save },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 206), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 154), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 157), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 175), (void *)_cffi_d_flam_tensor_format },
+  { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_tensor_from_data },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 197), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 171), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 193), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_tensor_pin_memory },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_to },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 192, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 215, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 193, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 216, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 194, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 217, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 195, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 218, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 196, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 219, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 197, _CFFI_F_EXTERNAL,
+  { "flam_function", 220, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 198, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 221, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 199, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 222, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 200, _CFFI_F_EXTERNAL,
+  { "flam_hook", 223, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 201, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 224, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 202, _CFFI_F_EXTERNAL,
+  { "flam_loader", 225, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 203, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader_options", 226, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 204, _CFFI_F_EXTERNAL,
+  { "flam_module", 227, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 205, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 228, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 206, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 229, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 207, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 230, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 208, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 231, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 209, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 232, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 211, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 233, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 212, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 235, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 213, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 236, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 215, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 237, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_tensor_list", 239, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 2 },
   { "flam_bool", 2 },
-  { "flam_dataset", 192 },
-  { "flam_dataset_vtable", 193 },
+  { "flam_dataset", 215 },
+  { "flam_dataset_vtable", 216 },
   { "flam_device", 2 },
   { "flam_device_type", 2 },
   { "flam_dtype", 2 },
-  { "flam_error", 194 },
-  { "flam_event", 195 },
+  { "flam_error", 217 },
+  { "flam_event", 218 },
   { "flam_fan", 2 },
-  { "flam_format_options", 196 },
-  { "flam_function", 197 },
+  { "flam_format_options", 219 },
+  { "flam_function", 220 },
   { "flam_gelu_form", 2 },
-  { "flam_generator", 198 },
-  { "flam_hook", 199 },
-  { "flam_hook_callback", 200 },
+  { "flam_generator", 221 },
+  { "flam_grad_scaler", 222 },
+  { "flam_hook", 223 },
+  { "flam_hook_callback", 224 },
   { "flam_hook_moment", 2 },
   { "flam_index_kind", 2 },
-  { "flam_loader", 201 },
-  { "flam_loader_options", 202 },
+  { "flam_loader", 225 },
+  { "flam_loader_options", 226 },
   { "flam_meshgrid_indexing", 2 },
-  { "flam_module", 203 },
-  { "flam_module_hook", 204 },
-  { "flam_module_vtable", 205 },
-  { "flam_node", 206 },
-  { "flam_optimizer", 207 },
+  { "flam_module", 227 },
+  { "flam_module_hook", 228 },
+  { "flam_module_vtable", 229 },
+  { "flam_node", 230 },
+  { "flam_optimizer", 231 },
   { "flam_reduction", 2 },
   { "flam_rounding", 2 },
-  { "flam_saved", 208 },
-  { "flam_scheduler", 209 },
-  { "flam_scope", 216 },
-  { "flam_state", 211 },
+  { "flam_saved", 232 },
+  { "flam_scheduler", 233 },
+  { "flam_scope", 121 },
+  { "flam_state", 235 },
   { "flam_status", 2 },
-  { "flam_stream", 212 },
-  { "flam_tensor", 213 },
-  { "flam_tensor_list", 215 },
+  { "flam_stream", 236 },
+  { "flam_tensor", 237 },
+  { "flam_tensor_list", 239 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -3336,12 +3657,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  40,  /* num_globals */
-  22,  /* num_struct_unions */
+  45,  /* num_globals */
+  23,  /* num_struct_unions */
   0,  /* num_enums */
-  36,  /* num_typenames */
+  37,  /* num_typenames */
   _cffi_includes,
-  218,  /* num_types */
+  241,  /* num_types */
   0,  /* flags */
 };
 

@@ -5,6 +5,22 @@
 
 namespace flambeau::capi {
 
+inline int32_t as_flam_device_type(int32_t number) {
+  switch (number) {
+    case FLAM_DEVICE_NONE:
+    case FLAM_CPU:
+    case FLAM_CUDA:
+    case FLAM_SIM:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_device_type", number,
+      "FLAM_DEVICE_NONE (0), "
+      "FLAM_CPU (1), "
+      "FLAM_CUDA (2), "
+      "FLAM_SIM (12)");
+}
+
 inline int32_t as_flam_reduction(int32_t number) {
   switch (number) {
     case FLAM_REDUCTION_UNSPECIFIED:

@@ -10,11 +10,14 @@ extern "C" {
 flam_status flam_sgd_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
     *const *grads, size_t n_grads, const flam_tensor *const *momentum_buffers, size_t
     n_momentum_buffers, double lr, double momentum, double dampening, double weight_decay, flam_bool
-    nesterov, flam_bool maximize, flam_bool first_step) {
+    nesterov, flam_bool maximize, flam_bool first_step, const flam_tensor *grad_scale, const
+    flam_tensor *found_inf) {
   if (has_null(params, n_params)) return null_operand("flam_sgd_step", "params or an entry of it");
   if (has_null(grads, n_grads)) return null_operand("flam_sgd_step", "grads or an entry of it");
   if (has_null(momentum_buffers, n_momentum_buffers)) return null_operand("flam_sgd_step", "momentum_buffers or an entry of it");
-  return guard_status("flam_sgd_step", [&] { return flambeau::capi::sgd_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(momentum_buffers, n_momentum_buffers), lr, momentum, dampening, weight_decay, nesterov != 0, maximize != 0, first_step != 0); });
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_sgd_step", [&] { return flambeau::capi::sgd_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(momentum_buffers, n_momentum_buffers), lr, momentum, dampening, weight_decay, nesterov != 0, maximize != 0, first_step != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
 }
 
 flam_status flam_adam_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
@@ -22,14 +25,16 @@ flam_status flam_adam_step(const flam_tensor *const *params, size_t n_params, co
     flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs, const flam_tensor *const
     *max_exp_avg_sqs, size_t n_max_exp_avg_sqs, const flam_tensor *const *steps, size_t n_steps,
     double lr, double beta1, double beta2, double eps, double weight_decay, flam_bool decoupled,
-    flam_bool maximize) {
+    flam_bool maximize, const flam_tensor *grad_scale, const flam_tensor *found_inf) {
   if (has_null(params, n_params)) return null_operand("flam_adam_step", "params or an entry of it");
   if (has_null(grads, n_grads)) return null_operand("flam_adam_step", "grads or an entry of it");
   if (has_null(exp_avgs, n_exp_avgs)) return null_operand("flam_adam_step", "exp_avgs or an entry of it");
   if (has_null(exp_avg_sqs, n_exp_avg_sqs)) return null_operand("flam_adam_step", "exp_avg_sqs or an entry of it");
   if (has_null(max_exp_avg_sqs, n_max_exp_avg_sqs)) return null_operand("flam_adam_step", "max_exp_avg_sqs or an entry of it");
   if (has_null(steps, n_steps)) return null_operand("flam_adam_step", "steps or an entry of it");
-  return guard_status("flam_adam_step", [&] { return flambeau::capi::adam_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(exp_avgs, n_exp_avgs), as_tensors(exp_avg_sqs, n_exp_avg_sqs), as_tensors(max_exp_avg_sqs, n_max_exp_avg_sqs), as_tensors(steps, n_steps), lr, beta1, beta2, eps, weight_decay, decoupled != 0, maximize != 0); });
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_adam_step", [&] { return flambeau::capi::adam_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(exp_avgs, n_exp_avgs), as_tensors(exp_avg_sqs, n_exp_avg_sqs), as_tensors(max_exp_avg_sqs, n_max_exp_avg_sqs), as_tensors(steps, n_steps), lr, beta1, beta2, eps, weight_decay, decoupled != 0, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
 }
 
 flam_tensor *flam_clip_grad_norm_(const flam_tensor *const *params, size_t n_params, double

@@ -2,7 +2,7 @@
 Loshchilov and Hutter, 2017, arXiv 1711.05101."""
 
 from .._call import _fast, _raise
-from .optimizer import Optimizer, check, handles, zeros_like
+from .optimizer import Optimizer, check, handles, scaling, zeros_like
 
 
 class Adam(Optimizer):
@@ -10,6 +10,7 @@ class Adam(Optimizer):
     zero."""
 
     _decoupled = False
+    _step_supports_amp_scaling = True
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class Adam(Optimizer):
             group["weight_decay"],
             group["decoupled_weight_decay"],
             group["maximize"],
+            *scaling(self, params[0]),
         ):
             _raise()
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from copy import deepcopy
 from itertools import chain
 
-from .._call import _fast
+from .._call import _NULL, _fast
 from .._tensor import Tensor
 from ..autograd import enable_grad, no_grad
 
@@ -51,6 +51,8 @@ class Optimizer:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
             cls.step = _counted(cls.step)
+        if {"step", "_update"} & set(cls.__dict__):
+            cls._step_supports_amp_scaling = cls.__dict__.get("_step_supports_amp_scaling", False)
 
     def add_param_group(self, param_group):
         """Adds parameters with options of their own."""
@@ -231,6 +233,20 @@ def _alike(params):
 def handles(tensors):
     """What C takes for a list of tensors."""
     return [t._h for t in tensors]
+
+
+def scaling(optimizer, p):
+    """The cells of a GradScaler's step for the fused functions, on the parameter's device: what
+    gradients are divided by, and whether to do nothing."""
+    cells = (getattr(optimizer, name, None) for name in ("grad_scale", "found_inf"))
+    optimizer._cells = [c if c is None else c.to(p.device, non_blocking=True) for c in cells]
+    return [_NULL if c is None else c._h for c in optimizer._cells]
+
+
+def is_skipped(optimizer):
+    """Whether a GradScaler's step is to do nothing. Waits for the device."""
+    found = getattr(optimizer, "found_inf", None)
+    return found is not None and bool(found.item())
 
 
 def empty_like(p):

@@ -2,11 +2,13 @@
 per group."""
 
 from .._call import _fast, _raise
-from .optimizer import Optimizer, check, empty_like, handles
+from .optimizer import Optimizer, check, empty_like, handles, is_skipped, scaling
 
 
 class SGD(Optimizer):
     """`p -= lr * buf`, `buf = momentum * buf + (1 - dampening) * (grad + weight_decay * p)`."""
+
+    _step_supports_amp_scaling = True
 
     def __init__(
         self,
@@ -54,6 +56,8 @@ class SGD(Optimizer):
             if not chosen:
                 continue
             some, their = zip(*chosen)
+            if first and group["dampening"] and is_skipped(self):
+                continue  # a buffer of zeros would damp the first gradient
             for p in some if first else ():
                 self.state[p]["momentum_buffer"] = empty_like(p)
             self._step(group, some, their, [self.state[p]["momentum_buffer"] for p in some], first)
@@ -76,5 +80,6 @@ class SGD(Optimizer):
             group["nesterov"],
             group["maximize"],
             first,
+            *scaling(self, params[0]),
         ):
             _raise()

@@ -63,6 +63,16 @@ pub type flam_scope = u64;
 pub type flam_gelu_form = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct flam_state {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_grad_scaler {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct flam_tensor_list {
     _unused: [u8; 0],
 }
@@ -553,11 +563,6 @@ fn bindgen_test_layout_flam_loader_options() {
 pub type flam_index_kind = i32;
 pub type flam_meshgrid_indexing = i32;
 pub type flam_fan = i32;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct flam_state {
-    _unused: [u8; 0],
-}
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct flam_module_vtable {

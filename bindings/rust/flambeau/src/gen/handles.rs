@@ -39,6 +39,10 @@ handle! {
     Event, flam_event, flam_event_release, flam_event_retain
 }
 handle! {
+    /// A factor on losses that adapts to the gradients' range.
+    GradScaler, flam_grad_scaler, flam_grad_scaler_release
+}
+handle! {
     /// A recorded operation (or a leaf, as `AccumulateGrad`) in the graph that backward walks.
     Node, flam_node, flam_node_release
 }

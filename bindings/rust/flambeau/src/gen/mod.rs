@@ -16,6 +16,9 @@ pub use structs::*;
 mod activation;
 #[allow(unused_imports)]
 pub use activation::*;
+mod amp;
+#[allow(unused_imports)]
+pub use amp::*;
 mod autograd;
 #[allow(unused_imports)]
 pub use autograd::*;

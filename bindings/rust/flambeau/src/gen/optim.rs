@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// What [`sgd_step_with`](crate::sgd_step_with) may be told.
 #[derive(Debug)]
-pub struct SgdStepOptions {
+pub struct SgdStepOptions<'a> {
     /// share of the buffer that stays; default 0.
     pub momentum: f64,
     /// share of the gradient that is left out of the buffer; default 0.
@@ -17,17 +17,21 @@ pub struct SgdStepOptions {
     pub maximize: bool,
     /// whether the buffers hold nothing: they then become the gradients; default false.
     pub first_step: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
+    pub found_inf: Option<&'a Tensor>,
 }
 
-impl Default for SgdStepOptions {
+impl Default for SgdStepOptions<'_> {
     fn default() -> Self {
-        Self { momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false, maximize: false, first_step: false }
+        Self { momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false, maximize: false, first_step: false, grad_scale: None, found_inf: None }
     }
 }
 
 /// What [`adam_step_with`](crate::adam_step_with) may be told.
 #[derive(Debug)]
-pub struct AdamStepOptions {
+pub struct AdamStepOptions<'a> {
     /// default 0.9.
     pub beta1: f64,
     /// default 0.999.
@@ -40,11 +44,15 @@ pub struct AdamStepOptions {
     pub decoupled: bool,
     /// whether to ascend; default false.
     pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
+    pub found_inf: Option<&'a Tensor>,
 }
 
-impl Default for AdamStepOptions {
+impl Default for AdamStepOptions<'_> {
     fn default() -> Self {
-        Self { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled: false, maximize: false }
+        Self { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled: false, maximize: false, grad_scale: None, found_inf: None }
     }
 }
 
@@ -160,15 +168,15 @@ pub fn sgd_step_with(
     grads: &[impl Borrow<Tensor>],
     momentum_buffers: &[impl Borrow<Tensor>],
     lr: f64,
-    options: SgdStepOptions,
+    options: SgdStepOptions<'_>,
 ) -> Result<()> {
     crate::open_library()?;
-    let SgdStepOptions { momentum, dampening, weight_decay, nesterov, maximize, first_step } = options;
+    let SgdStepOptions { momentum, dampening, weight_decay, nesterov, maximize, first_step, grad_scale, found_inf } = options;
     let params = pointers(params);
     let grads = pointers(grads);
     let momentum_buffers = pointers(momentum_buffers);
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_sgd_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), momentum_buffers.as_ptr(), momentum_buffers.len(), lr, momentum, dampening, weight_decay, i32::from(nesterov), i32::from(maximize), i32::from(first_step))) }
+    unsafe { check(sys::flam_sgd_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), momentum_buffers.as_ptr(), momentum_buffers.len(), lr, momentum, dampening, weight_decay, i32::from(nesterov), i32::from(maximize), i32::from(first_step), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
 }
 
 /// One step of Adam or AdamW over lists of tensors.
@@ -223,10 +231,10 @@ pub fn adam_step_with(
     max_exp_avg_sqs: &[impl Borrow<Tensor>],
     steps: &[impl Borrow<Tensor>],
     lr: f64,
-    options: AdamStepOptions,
+    options: AdamStepOptions<'_>,
 ) -> Result<()> {
     crate::open_library()?;
-    let AdamStepOptions { beta1, beta2, eps, weight_decay, decoupled, maximize } = options;
+    let AdamStepOptions { beta1, beta2, eps, weight_decay, decoupled, maximize, grad_scale, found_inf } = options;
     let params = pointers(params);
     let grads = pointers(grads);
     let exp_avgs = pointers(exp_avgs);
@@ -234,7 +242,7 @@ pub fn adam_step_with(
     let max_exp_avg_sqs = pointers(max_exp_avg_sqs);
     let steps = pointers(steps);
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-    unsafe { check(sys::flam_adam_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), exp_avgs.as_ptr(), exp_avgs.len(), exp_avg_sqs.as_ptr(), exp_avg_sqs.len(), max_exp_avg_sqs.as_ptr(), max_exp_avg_sqs.len(), steps.as_ptr(), steps.len(), lr, beta1, beta2, eps, weight_decay, i32::from(decoupled), i32::from(maximize))) }
+    unsafe { check(sys::flam_adam_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), exp_avgs.as_ptr(), exp_avgs.len(), exp_avg_sqs.as_ptr(), exp_avg_sqs.len(), max_exp_avg_sqs.as_ptr(), max_exp_avg_sqs.len(), steps.as_ptr(), steps.len(), lr, beta1, beta2, eps, weight_decay, i32::from(decoupled), i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
 }
 
 /// Scales gradients so that their common norm is at most `max_norm`, without waiting for the

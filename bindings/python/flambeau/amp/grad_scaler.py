@@ -1,0 +1,217 @@
+"""`GradScaler`: a factor on losses that adapts, so that small gradients survive in float16.
+
+The factor and the marks of gradients that are not finite stay on the device. Fused optimizers read
+them there, so that a step waits for nothing; any other optimizer is stepped from here, after the
+one number that says whether it may."""
+
+import warnings
+from collections.abc import Iterable
+
+from .._gen import api
+from .._tensor import Tensor
+
+
+class GradScaler:
+    """Multiplies losses, divides gradients, and skips the steps whose gradients are not finite."""
+
+    def __init__(
+        self,
+        device="cuda",
+        init_scale=2.0**16,
+        growth_factor=2.0,
+        backoff_factor=0.5,
+        growth_interval=2000,
+        enabled=True,
+    ):
+        self._device, self._enabled = device, bool(enabled)
+        if self._enabled and device == "cuda" and _gpu_missing():
+            warnings.warn(
+                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
+                stacklevel=2,
+            )
+            self._enabled = False
+        self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
+        self._growth_interval = growth_interval
+        if self._enabled:
+            assert growth_factor > 1.0, "The growth factor must be > 1.0."
+            assert backoff_factor < 1.0, "The backoff factor must be < 1.0."
+        self._make(init_scale)
+
+    def _make(self, init_scale):
+        self._scaler = api.grad_scaler_new(
+            float(init_scale),
+            float(self._growth_factor),
+            float(self._backoff_factor),
+            int(self._growth_interval),
+            self._enabled,
+        )
+
+    def scale(self, outputs):
+        """A loss, or losses in any nesting, times the factor."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            return api.grad_scaler_scale(self._scaler, outputs)
+        if not isinstance(outputs, Iterable):
+            raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+        scaled = map(self.scale, outputs)
+        return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else scaled
+
+    def unscale_(self, optimizer):
+        """Divides the optimizer's gradients by the factor, so that they can be clipped."""
+        if self._enabled:
+            with _plain_errors():
+                api.grad_scaler_unscale_params(self._scaler, id(optimizer), _params(optimizer))
+
+    def step(self, optimizer, *args, **kwargs):
+        """`optimizer.step(*args, **kwargs)`, unless a gradient is not finite; returns what it
+        returned. `skipped(optimizer)` tells what came of it."""
+        if not self._enabled:
+            return optimizer.step(*args, **kwargs)
+        if "closure" in kwargs:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        owner = id(optimizer)
+        with _plain_errors():
+            api.grad_scaler_begin_step(self._scaler, owner, _params(optimizer))
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._fused_step(optimizer, args, kwargs)
+        if self.skipped(optimizer):
+            return None
+        return optimizer.step(*args, **kwargs)
+
+    def _fused_step(self, optimizer, args, kwargs):
+        device = _params(optimizer)[0].device
+        optimizer.grad_scale = None  # divided already
+        optimizer.found_inf = api.grad_scaler_found_inf(self._scaler, id(optimizer), device)
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
+
+    def skipped(self, optimizer):
+        """Whether the optimizer's latest step was skipped. Waits for the device."""
+        return api.grad_scaler_owner_skipped(self._scaler, id(optimizer))[0]
+
+    def first_nonfinite(self, optimizer):
+        """The first parameter whose gradient was not finite at the latest step, or None. Waits
+        for the device."""
+        place = api.grad_scaler_owner_skipped(self._scaler, id(optimizer))[1]
+        return None if place < 0 else _params(optimizer)[place]
+
+    def update(self, new_scale=None):
+        """Adapts the factor to the steps since the last update, or sets it."""
+        if not self._enabled:
+            return
+        if new_scale is None:
+            with _plain_errors():
+                api.grad_scaler_update(self._scaler)
+        else:
+            api.grad_scaler_set_scale(self._scaler, float(new_scale))
+
+    # ---- numbers
+
+    def get_scale(self):
+        """The factor. Waits for the device."""
+        return api.grad_scaler_get_scale(self._scaler)
+
+    def get_growth_factor(self):
+        """What the factor grows by."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor):
+        """Sets what the factor grows by."""
+        self._growth_factor = new_factor
+        self._configure()
+
+    def get_backoff_factor(self):
+        """What the factor shrinks by."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor):
+        """Sets what the factor shrinks by."""
+        self._backoff_factor = new_factor
+        self._configure()
+
+    def get_growth_interval(self):
+        """Steps with finite gradients before the factor grows."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval):
+        """Sets the steps with finite gradients before the factor grows."""
+        self._growth_interval = new_interval
+        self._configure()
+
+    def _configure(self):
+        api.grad_scaler_configure(
+            self._scaler,
+            float(self._growth_factor),
+            float(self._backoff_factor),
+            int(self._growth_interval),
+        )
+
+    def is_enabled(self):
+        """Whether it does anything."""
+        return self._enabled
+
+    # ---- state
+
+    def state_dict(self):
+        """What it needs to go on later; empty where it is not enabled."""
+        state = api.grad_scaler_state_dict(self._scaler)
+        return {
+            api.state_name(state, i): api.state_tensor(state, i).item()
+            for i in range(api.state_size(state))
+        }
+
+    def load_state_dict(self, state_dict):
+        """Takes over what `state_dict` gave."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled "
+                "instance of GradScaler."
+            )
+        from .. import tensor
+
+        state = api.state_new()
+        for name, value in state_dict.items():
+            value = float(value) if isinstance(value, float) else int(value)
+            api.state_set(state, name, tensor(value))
+        api.grad_scaler_load_state_dict(self._scaler, state)
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+
+    def __getstate__(self):
+        kept = {k: v for k, v in self.__dict__.items() if k != "_scaler"}
+        return {**kept, "_state": self.state_dict()}
+
+    def __setstate__(self, state):
+        saved = state.pop("_state")
+        self.__dict__.update(state)
+        self._make(saved.get("scale", 1.0))
+        self.load_state_dict(saved) if saved else None
+
+
+class _plain_errors:
+    """PyTorch asserts what was forgotten and raises RuntimeError for calls out of order, which the
+    library's error is already."""
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, problem, trace):
+        forgotten = ("No inf checks were recorded", "Attempted u")
+        if problem is not None and str(problem).startswith(forgotten):
+            raise AssertionError(str(problem)) from None
+
+
+def _gpu_missing():
+    from .. import cuda
+
+    return not cuda.is_available()
+
+
+def _params(optimizer):
+    return [p for group in optimizer.param_groups for p in group["params"]]
