@@ -53,6 +53,34 @@ struct flam_api_table {
   flam_tensor *(*tanhshrink)(const flam_tensor *);
   flam_tensor *(*softmax)(const flam_tensor *, int64_t, flam_dtype);
   flam_tensor *(*log_softmax)(const flam_tensor *, int64_t, flam_dtype);
+  flam_status (*autocast_push)(flam_device_type, flam_dtype, flam_bool, flam_bool, flam_scope *);
+  flam_status (*autocast_set)(flam_device_type, flam_bool, flam_dtype);
+  flam_bool (*autocast_enabled)(flam_device_type);
+  flam_dtype (*autocast_dtype)(flam_device_type);
+  flam_bool (*autocast_cache_enabled)(void);
+  void (*autocast_set_cache_enabled)(flam_bool);
+  void (*autocast_clear_cache)(void);
+  flam_grad_scaler *(*grad_scaler_new)(double, double, double, int64_t, flam_bool);
+  flam_tensor *(*grad_scaler_scale)(flam_grad_scaler *, const flam_tensor *);
+  flam_status (*grad_scaler_unscale)(flam_grad_scaler *, flam_optimizer *);
+  flam_status (*grad_scaler_step)(flam_grad_scaler *, flam_optimizer *);
+  flam_status (*grad_scaler_skipped)(const flam_grad_scaler *, const flam_optimizer *, flam_bool *,
+      int64_t *);
+  flam_status (*grad_scaler_update)(flam_grad_scaler *);
+  flam_status (*grad_scaler_get_scale)(const flam_grad_scaler *, double *);
+  flam_status (*grad_scaler_set_scale)(flam_grad_scaler *, double);
+  flam_status (*grad_scaler_configure)(flam_grad_scaler *, double, double, int64_t);
+  flam_bool (*grad_scaler_enabled)(const flam_grad_scaler *);
+  flam_state *(*grad_scaler_state_dict)(const flam_grad_scaler *);
+  flam_status (*grad_scaler_load_state_dict)(flam_grad_scaler *, const flam_state *);
+  void (*grad_scaler_release)(flam_grad_scaler *);
+  flam_status (*grad_scaler_unscale_params)(flam_grad_scaler *, uint64_t, const flam_tensor *const
+      *, size_t);
+  flam_status (*grad_scaler_begin_step)(flam_grad_scaler *, uint64_t, const flam_tensor *const *,
+      size_t);
+  flam_tensor *(*grad_scaler_found_inf)(const flam_grad_scaler *, uint64_t, flam_device);
+  flam_status (*grad_scaler_owner_skipped)(const flam_grad_scaler *, uint64_t, flam_bool *, int64_t
+      *);
   flam_status (*backward)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       flam_bool, flam_bool, const flam_tensor *const *, size_t);
   flam_tensor_list *(*grad)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
@@ -442,11 +470,11 @@ struct flam_api_table {
       const flam_tensor *, double);
   flam_status (*sgd_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       const flam_tensor *const *, size_t, double, double, double, double, flam_bool, flam_bool,
-      flam_bool);
+      flam_bool, const flam_tensor *, const flam_tensor *);
   flam_status (*adam_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
       *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
-      flam_bool, flam_bool);
+      flam_bool, flam_bool, const flam_tensor *, const flam_tensor *);
   flam_tensor *(*clip_grad_norm_)(const flam_tensor *const *, size_t, double, double, flam_bool);
   flam_optimizer *(*sgd_new)(const flam_tensor *const *, size_t, double, double, double, double,
       flam_bool, flam_bool);
@@ -828,6 +856,30 @@ static const char *const flam_api_names_[] = {
     "flam_tanhshrink",
     "flam_softmax",
     "flam_log_softmax",
+    "flam_autocast_push",
+    "flam_autocast_set",
+    "flam_autocast_enabled",
+    "flam_autocast_dtype",
+    "flam_autocast_cache_enabled",
+    "flam_autocast_set_cache_enabled",
+    "flam_autocast_clear_cache",
+    "flam_grad_scaler_new",
+    "flam_grad_scaler_scale",
+    "flam_grad_scaler_unscale",
+    "flam_grad_scaler_step",
+    "flam_grad_scaler_skipped",
+    "flam_grad_scaler_update",
+    "flam_grad_scaler_get_scale",
+    "flam_grad_scaler_set_scale",
+    "flam_grad_scaler_configure",
+    "flam_grad_scaler_enabled",
+    "flam_grad_scaler_state_dict",
+    "flam_grad_scaler_load_state_dict",
+    "flam_grad_scaler_release",
+    "flam_grad_scaler_unscale_params",
+    "flam_grad_scaler_begin_step",
+    "flam_grad_scaler_found_inf",
+    "flam_grad_scaler_owner_skipped",
     "flam_backward",
     "flam_grad",
     "flam_grad_mode_push",
@@ -1566,6 +1618,30 @@ const char *flam_library_load(const char *path) {
 #define flam_tanhshrink (flam_api.tanhshrink)
 #define flam_softmax (flam_api.softmax)
 #define flam_log_softmax (flam_api.log_softmax)
+#define flam_autocast_push (flam_api.autocast_push)
+#define flam_autocast_set (flam_api.autocast_set)
+#define flam_autocast_enabled (flam_api.autocast_enabled)
+#define flam_autocast_dtype (flam_api.autocast_dtype)
+#define flam_autocast_cache_enabled (flam_api.autocast_cache_enabled)
+#define flam_autocast_set_cache_enabled (flam_api.autocast_set_cache_enabled)
+#define flam_autocast_clear_cache (flam_api.autocast_clear_cache)
+#define flam_grad_scaler_new (flam_api.grad_scaler_new)
+#define flam_grad_scaler_scale (flam_api.grad_scaler_scale)
+#define flam_grad_scaler_unscale (flam_api.grad_scaler_unscale)
+#define flam_grad_scaler_step (flam_api.grad_scaler_step)
+#define flam_grad_scaler_skipped (flam_api.grad_scaler_skipped)
+#define flam_grad_scaler_update (flam_api.grad_scaler_update)
+#define flam_grad_scaler_get_scale (flam_api.grad_scaler_get_scale)
+#define flam_grad_scaler_set_scale (flam_api.grad_scaler_set_scale)
+#define flam_grad_scaler_configure (flam_api.grad_scaler_configure)
+#define flam_grad_scaler_enabled (flam_api.grad_scaler_enabled)
+#define flam_grad_scaler_state_dict (flam_api.grad_scaler_state_dict)
+#define flam_grad_scaler_load_state_dict (flam_api.grad_scaler_load_state_dict)
+#define flam_grad_scaler_release (flam_api.grad_scaler_release)
+#define flam_grad_scaler_unscale_params (flam_api.grad_scaler_unscale_params)
+#define flam_grad_scaler_begin_step (flam_api.grad_scaler_begin_step)
+#define flam_grad_scaler_found_inf (flam_api.grad_scaler_found_inf)
+#define flam_grad_scaler_owner_skipped (flam_api.grad_scaler_owner_skipped)
 #define flam_backward (flam_api.backward)
 #define flam_grad (flam_api.grad)
 #define flam_grad_mode_push (flam_api.grad_mode_push)

@@ -577,6 +577,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #define Py_BEGIN_ALLOW_THREADS {
 #define Py_END_ALLOW_THREADS }
 #include "flambeau/activation.h"
+#include "flambeau/amp.h"
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"
@@ -612,1318 +613,1380 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1284), // flam_error const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_error const *)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1345), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1293), // flam_module const *
+/*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_module const *)
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1355), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_module const *, size_t)
+/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1296), // flam_node const *
+/* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_node const *)
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1300), // flam_state const *
+/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_state const *, size_t)
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1302), // flam_tensor const *
+/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_tensor const *)
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1364), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(int32_t)
+/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /* 22 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(int32_t, int32_t)
+/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(int32_t, int32_t)
 /* 24 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 25 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 61), // char const *()(void)
+/* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 65), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1297), // flam_optimizer const *
+/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // double()(flam_optimizer const *, size_t)
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1359), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 65), // double()(int32_t)
+/* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // double()(int32_t)
 /* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // flam_dataset *()(flam_dataset_vtable const *)
-/* 37 */ _CFFI_OP(_CFFI_OP_POINTER, 1283), // flam_dataset_vtable const *
+/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_dataset *()(flam_dataset_vtable const *)
+/* 37 */ _CFFI_OP(_CFFI_OP_POINTER, 1344), // flam_dataset_vtable const *
 /* 38 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // flam_dataset *()(flam_tensor const * const *, size_t)
+/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 40 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1229), // flam_error *()(void)
+/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1287), // flam_error *()(void)
 /* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 878), // flam_event *()(int32_t, int32_t)
+/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 894), // flam_event *()(int32_t, int32_t)
 /* 46 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 47 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 235), // flam_generator *()(int32_t)
+/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 251), // flam_generator *()(int32_t)
 /* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1241), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 53 */ _CFFI_OP(_CFFI_OP_POINTER, 1302), // flam_tensor *
-/* 54 */ _CFFI_OP(_CFFI_OP_POINTER, 1290), // flam_hook_callback const *
-/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 906), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 57 */ _CFFI_OP(_CFFI_OP_POINTER, 1282), // flam_dataset *
-/* 58 */ _CFFI_OP(_CFFI_OP_POINTER, 1292), // flam_loader_options const *
-/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 60 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(char const *, flam_module_vtable const *)
-/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 1281), // char const *
-/* 62 */ _CFFI_OP(_CFFI_OP_POINTER, 1295), // flam_module_vtable const *
-/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 64 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(double)
-/* 65 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 209), // flam_grad_scaler *()(double, double, double, int64_t, int32_t)
+/* 53 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 55 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 56 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 58 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1302), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 60 */ _CFFI_OP(_CFFI_OP_POINTER, 1364), // flam_tensor *
+/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 1352), // flam_hook_callback const *
+/* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 948), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1343), // flam_dataset *
+/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1354), // flam_loader_options const *
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(flam_module const *, char const *)
-/* 68 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 69 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
+/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(char const *, flam_module_vtable const *)
+/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1342), // char const *
+/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1357), // flam_module_vtable const *
 /* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(int32_t)
-/* 72 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(double)
+/* 72 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 73 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
-/* 75 */ _CFFI_OP(_CFFI_OP_POINTER, 83), // int64_t const *
-/* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 77 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 78 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(int64_t, int64_t)
-/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 84 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 86 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
-/* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 88 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 90 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
-/* 97 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(flam_module const *, char const *)
+/* 75 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 76 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int32_t)
+/* 79 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 80 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 82 */ _CFFI_OP(_CFFI_OP_POINTER, 56), // int64_t const *
+/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 85 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 86 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 89 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t)
+/* 90 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 93 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
+/* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 95 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 97 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 99 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 103 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
+/* 103 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
 /* 104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 106 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 108 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 112 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 117 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 119 */ _CFFI_OP(_CFFI_OP_FUNCTION, 916), // flam_module *()(void)
-/* 120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1250), // flam_node *()(flam_node const *, size_t)
-/* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1250), // flam_node *()(flam_tensor const *)
-/* 126 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
+/* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 113 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 115 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(void)
 /* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 154), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
-/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // flam_node *()(flam_node const *, size_t)
+/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 154), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t)
-/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // flam_node *()(flam_tensor const *)
+/* 133 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 161), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
+/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1256), // flam_saved *()(flam_tensor const *, int64_t)
-/* 150 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 152 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 153 */ _CFFI_OP(_CFFI_OP_FUNCTION, 976), // flam_scheduler *()(flam_optimizer *, int64_t, double)
-/* 154 */ _CFFI_OP(_CFFI_OP_POINTER, 1297), // flam_optimizer *
-/* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 979), // flam_state *()(flam_module const *)
-/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 979), // flam_state *()(flam_module const *, int32_t)
-/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 161), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t)
+/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1317), // flam_saved *()(flam_tensor const *, int64_t)
+/* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1018), // flam_scheduler *()(flam_optimizer *, int64_t, double)
+/* 161 */ _CFFI_OP(_CFFI_OP_POINTER, 1359), // flam_optimizer *
+/* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 979), // flam_state *()(flam_optimizer const *)
-/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(flam_module const *)
+/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 979), // flam_state *()(void)
-/* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1265), // flam_stream *()(int32_t)
-/* 171 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1265), // flam_stream *()(int32_t, int32_t)
-/* 174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(flam_module const *, int32_t)
+/* 169 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 170 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(flam_optimizer const *)
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(void)
 /* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1265), // flam_stream *()(int32_t, void *)
+/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1326), // flam_stream *()(int32_t)
 /* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 179 */ _CFFI_OP(_CFFI_OP_POINTER, 1311), // void *
-/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(double)
-/* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1326), // flam_stream *()(int32_t, int32_t)
+/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
-/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 190 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 191 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 193 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
-/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1326), // flam_stream *()(int32_t, void *)
+/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 186 */ _CFFI_OP(_CFFI_OP_POINTER, 1373), // void *
+/* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(double)
+/* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
+/* 192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 198 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_module const *, char const *)
-/* 202 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_node const *)
-/* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 199 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
+/* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_saved const *)
-/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 1298), // flam_saved const *
-/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_state const *, char const *)
-/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 213 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 214 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_state const *, size_t)
-/* 216 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 219 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *)
-/* 220 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, double)
-/* 223 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, double, double)
-/* 227 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 228 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
+/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 1350), // flam_grad_scaler *
+/* 210 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
+/* 213 */ _CFFI_OP(_CFFI_OP_POINTER, 1350), // flam_grad_scaler const *
+/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_module const *, char const *)
+/* 218 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_node const *)
+/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_saved const *)
+/* 225 */ _CFFI_OP(_CFFI_OP_POINTER, 1360), // flam_saved const *
+/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_state const *, char const *)
+/* 228 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
 /* 230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
-/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 235 */ _CFFI_OP(_CFFI_OP_POINTER, 1288), // flam_generator *
-/* 236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, double, flam_generator *)
-/* 238 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 240 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
+/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_state const *, size_t)
+/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 235 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *)
+/* 236 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double)
+/* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, double, int32_t)
-/* 243 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, double)
+/* 243 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, flam_tensor const *)
-/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 249 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
-/* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 253 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 257 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 258 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 260 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
-/* 262 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
+/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 251 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_generator *
+/* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, flam_generator *)
+/* 254 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 256 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 258 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, int32_t)
+/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 263 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *)
+/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
-/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
+/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 270 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 271 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 272 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 273 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 274 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 275 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 276 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
-/* 280 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 281 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, int64_t)
-/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 287 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
-/* 289 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 290 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 275 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
+/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 279 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 280 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
+/* 284 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 292 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 293 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 295 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 297 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 298 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
-/* 302 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 303 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 305 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 306 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
-/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
-/* 312 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 315 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
+/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
+/* 296 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 297 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t)
+/* 301 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 308 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 311 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 313 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 314 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 315 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 317 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const * const *, size_t)
-/* 318 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
-/* 322 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 317 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
+/* 318 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
+/* 323 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 325 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 326 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
-/* 327 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
+/* 328 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 330 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *)
-/* 333 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 334 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 335 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, double)
-/* 336 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 338 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 339 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, double, double)
-/* 340 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 341 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, double, int32_t)
-/* 345 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 347 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
-/* 350 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 351 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 353 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 354 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 355 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 356 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 357 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_generator *)
-/* 358 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 359 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 361 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor *)
-/* 362 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 363 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const * const *, size_t)
+/* 334 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
+/* 338 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
+/* 343 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 344 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 346 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *)
+/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double)
+/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 353 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 355 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double, double)
+/* 356 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double, int32_t)
+/* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
+/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
 /* 366 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 367 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 369 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 370 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 371 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 374 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 375 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 377 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 378 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 379 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
-/* 380 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 381 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 383 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 384 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_generator *)
+/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 375 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor *)
+/* 378 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 379 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 381 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
+/* 382 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 383 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 384 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 385 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 389 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 389 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 390 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
 /* 392 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 393 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 394 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 395 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
-/* 398 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 399 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 400 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 403 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 404 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
+/* 396 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 398 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 402 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 403 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 404 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 405 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 406 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
 /* 408 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 409 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 410 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 411 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
-/* 413 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
 /* 414 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 415 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 416 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
 /* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 420 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 423 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 425 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
+/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 426 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 427 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 428 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 430 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 432 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 433 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 427 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 428 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 429 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 433 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
 /* 435 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 438 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 439 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 441 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 437 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
 /* 442 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 443 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 444 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 445 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
-/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 449 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 450 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 451 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
-/* 453 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 455 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 456 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 444 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 446 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 452 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 455 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 457 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 459 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 461 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 462 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 463 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 465 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 466 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 468 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 458 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
+/* 463 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
 /* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 470 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 471 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 474 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 475 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 476 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 478 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
-/* 480 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 482 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 483 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 485 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 486 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 471 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 477 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 478 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 480 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 482 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 483 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 484 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 485 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 486 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
 /* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 490 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 492 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
-/* 494 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 495 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 493 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 494 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 495 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
 /* 496 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 499 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
-/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 502 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 506 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 507 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
-/* 509 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 498 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 500 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 502 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
 /* 510 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 512 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 513 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
-/* 514 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 515 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 516 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 518 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 519 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
-/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 524 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 525 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 511 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 514 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 520 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 526 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 527 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 528 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 529 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 533 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 535 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 536 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
-/* 539 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 540 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int32_t)
-/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 527 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 530 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 534 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 535 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 539 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 541 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 542 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 543 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
 /* 548 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 549 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 549 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 550 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 551 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 552 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 553 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
-/* 554 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 555 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 556 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 557 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 558 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
-/* 559 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 560 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 552 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 553 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
+/* 555 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 556 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 557 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 558 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 560 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 561 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 562 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 563 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 564 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 565 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 566 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 562 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 563 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 564 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 566 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 567 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 568 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 570 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
-/* 571 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 572 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 573 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
-/* 576 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 577 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 578 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 579 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 580 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 581 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 582 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
-/* 583 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 584 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 585 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 586 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 570 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 571 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 572 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 575 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 576 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 577 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 581 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 582 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 583 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 584 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 585 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 586 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
 /* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 588 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 589 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
-/* 591 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 592 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 593 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 594 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 595 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 596 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
-/* 597 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 598 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 599 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 601 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 602 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 603 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
-/* 604 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 606 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 607 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 608 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 609 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 610 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 611 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 612 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 613 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 614 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 615 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 616 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 617 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 618 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
-/* 619 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 621 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 622 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 623 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 624 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 625 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
-/* 626 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 627 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 628 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 629 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 630 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 631 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 632 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 633 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 634 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 635 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 636 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 637 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
-/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 639 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 640 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 641 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 642 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 643 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 588 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 589 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 590 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 591 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 592 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 593 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 594 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 595 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 596 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 597 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 598 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 599 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 600 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 602 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 603 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 604 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 605 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 606 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
+/* 607 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 608 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 609 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 611 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 612 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
+/* 613 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 614 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 615 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 616 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 617 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 618 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 619 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 621 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 622 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 623 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 624 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 625 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 626 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 627 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 628 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 629 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 630 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 631 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 632 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 633 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 634 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 635 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 636 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 637 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 641 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 642 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 643 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
 /* 644 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 645 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 645 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
 /* 646 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 647 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 648 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 649 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 650 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 652 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 653 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 654 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 655 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 656 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 657 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 658 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 659 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 660 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 661 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
-/* 662 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 664 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 665 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 666 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
-/* 667 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 668 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 669 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 670 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 671 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
-/* 672 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 673 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 647 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 648 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 649 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 650 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 652 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 653 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
+/* 654 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 655 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 656 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 657 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 659 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 660 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 661 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 662 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 664 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 665 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 666 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 667 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 668 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 669 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 670 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 672 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 673 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t)
 /* 674 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 675 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 675 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 676 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 677 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 677 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
 /* 678 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 680 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 681 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 684 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 685 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 686 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 687 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 688 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 689 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 690 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 691 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 693 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 680 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 681 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 683 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 684 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 685 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 686 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 687 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
+/* 688 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 689 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 690 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 691 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 692 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 693 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
 /* 694 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 695 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 697 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 698 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 699 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 700 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 701 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 695 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 697 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 698 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 699 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 700 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 701 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 702 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 704 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 705 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 706 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 707 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 708 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 709 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 710 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
-/* 711 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 712 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 713 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 714 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 715 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 716 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 705 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 706 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 707 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 708 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 709 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 710 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 711 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 712 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 713 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 714 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 715 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 716 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 717 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 718 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 719 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 720 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 721 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 722 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
-/* 723 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 724 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 725 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 726 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 727 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
-/* 728 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 731 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 733 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
-/* 734 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 735 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 736 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 718 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 720 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 721 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 722 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 723 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 724 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 725 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 726 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
+/* 727 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 728 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 731 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 733 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 734 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 735 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 736 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 737 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
 /* 739 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 740 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 741 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 742 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 743 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 744 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
-/* 745 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 746 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 747 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 748 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 749 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 750 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 751 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 752 */ _CFFI_OP(_CFFI_OP_POINTER, 1303), // flam_tensor_list const *
-/* 753 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 755 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int32_t)
-/* 756 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 757 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 758 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 759 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 760 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 761 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 762 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 763 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 765 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 766 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 767 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 768 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 769 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 770 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 771 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 741 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 742 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 743 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
+/* 744 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 746 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 747 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 748 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 749 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 750 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 752 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 755 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 756 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 757 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 758 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 759 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 760 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
+/* 761 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 762 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 763 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 766 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 767 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor_list const *, size_t)
+/* 768 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_tensor_list const *
+/* 769 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 770 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 771 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int32_t)
 /* 772 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 774 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 774 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
 /* 776 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 777 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 777 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
 /* 778 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 779 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 780 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 781 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 782 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 783 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 784 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 785 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 781 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 782 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 783 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 784 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 785 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 786 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 787 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 788 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t)
-/* 791 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 792 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 793 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 794 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 795 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 796 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 797 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 798 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 799 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 800 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
-/* 801 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 802 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 791 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 792 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 793 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 794 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 796 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 798 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 799 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 800 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 801 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 802 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 803 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 804 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 805 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 807 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 808 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 809 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 810 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 811 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 812 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
+/* 805 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t)
+/* 807 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 808 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 809 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 810 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 811 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 812 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 813 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 814 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 815 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 816 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 817 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
-/* 818 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 819 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 821 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 822 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 823 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 825 */ _CFFI_OP(_CFFI_OP_POINTER, 1276), // void(*)(void *)
-/* 826 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 828 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 829 */ _CFFI_OP(_CFFI_OP_POINTER, 1287), // flam_function const *
-/* 830 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 832 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 833 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 834 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 835 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 836 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 837 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 838 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 839 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const * const *, size_t)
-/* 840 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 841 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 842 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
-/* 844 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 845 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 846 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 847 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 848 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
-/* 849 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 850 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
+/* 815 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 816 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
+/* 817 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 818 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 819 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 821 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 822 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 823 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 826 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 827 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 832 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
+/* 834 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 837 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 838 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 839 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 840 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 841 */ _CFFI_OP(_CFFI_OP_POINTER, 1337), // void(*)(void *)
+/* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 845 */ _CFFI_OP(_CFFI_OP_POINTER, 1348), // flam_function const *
+/* 846 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 847 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 848 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 849 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 850 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 851 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 852 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 853 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const *, int64_t)
-/* 855 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 856 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 857 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1271), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
-/* 859 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 861 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 862 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 863 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
-/* 864 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 865 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 866 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
-/* 867 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 868 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
+/* 852 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 853 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 855 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 857 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 860 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 861 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 862 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 863 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 864 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 865 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 867 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 871 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 873 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 876 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 877 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 878 */ _CFFI_OP(_CFFI_OP_POINTER, 1285), // flam_event *
-/* 879 */ _CFFI_OP(_CFFI_OP_POINTER, 1301), // flam_stream const *
-/* 880 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 881 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 882 */ _CFFI_OP(_CFFI_OP_POINTER, 1285), // flam_event const *
-/* 883 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 884 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 885 */ _CFFI_OP(_CFFI_OP_NOOP, 882),
-/* 886 */ _CFFI_OP(_CFFI_OP_NOOP, 882),
-/* 887 */ _CFFI_OP(_CFFI_OP_POINTER, 65), // double *
-/* 888 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 889 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 890 */ _CFFI_OP(_CFFI_OP_NOOP, 882),
-/* 891 */ _CFFI_OP(_CFFI_OP_NOOP, 868),
+/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 878 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 879 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
+/* 880 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 881 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 882 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
+/* 883 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 884 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
+/* 885 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 886 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 887 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 889 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 891 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
 /* 892 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
-/* 894 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 895 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 894 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_event *
+/* 895 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_stream const *
 /* 896 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 897 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
-/* 898 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 899 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 900 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 901 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 902 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 903 */ _CFFI_OP(_CFFI_OP_POINTER, 1288), // flam_generator const *
+/* 897 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 898 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_event const *
+/* 899 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 900 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 901 */ _CFFI_OP(_CFFI_OP_NOOP, 898),
+/* 902 */ _CFFI_OP(_CFFI_OP_NOOP, 898),
+/* 903 */ _CFFI_OP(_CFFI_OP_POINTER, 53), // double *
 /* 904 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 905 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 906 */ _CFFI_OP(_CFFI_OP_POINTER, 1291), // flam_loader *
-/* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 909 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 910 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 911 */ _CFFI_OP(_CFFI_OP_POINTER, 1291), // flam_loader const *
-/* 912 */ _CFFI_OP(_CFFI_OP_POINTER, 83), // int64_t *
-/* 913 */ _CFFI_OP(_CFFI_OP_NOOP, 912),
-/* 914 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 915 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 916 */ _CFFI_OP(_CFFI_OP_POINTER, 1293), // flam_module *
-/* 917 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 918 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 919 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 920 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 921 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 922 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
+/* 905 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 906 */ _CFFI_OP(_CFFI_OP_NOOP, 898),
+/* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
+/* 908 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 909 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
+/* 910 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 912 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 913 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 914 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 915 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 916 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 918 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
+/* 919 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_generator const *
+/* 920 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 921 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
+/* 922 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
 /* 923 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 924 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 925 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 926 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 927 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 928 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 930 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 932 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 933 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 934 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 935 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
-/* 936 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 937 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 938 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 939 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 940 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 941 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 942 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 943 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 944 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 945 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 946 */ _CFFI_OP(_CFFI_OP_POINTER, 1294), // flam_module_hook const *
-/* 947 */ _CFFI_OP(_CFFI_OP_POINTER, 895), // uint64_t *
-/* 948 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 949 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 950 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 951 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 952 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 953 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 954 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 955 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 956 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
-/* 957 */ _CFFI_OP(_CFFI_OP_NOOP, 154),
-/* 958 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 959 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
-/* 960 */ _CFFI_OP(_CFFI_OP_NOOP, 154),
-/* 961 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 962 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 963 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 964 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
-/* 965 */ _CFFI_OP(_CFFI_OP_NOOP, 154),
-/* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 968 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 969 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 924 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
+/* 925 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
+/* 926 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 927 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 928 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
+/* 929 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
+/* 930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 933 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 934 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
+/* 935 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
+/* 936 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
+/* 937 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 938 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
+/* 939 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
+/* 940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 941 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 942 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 943 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 944 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
+/* 945 */ _CFFI_OP(_CFFI_OP_NOOP, 213),
+/* 946 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 947 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 948 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_loader *
+/* 949 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 951 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 952 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 953 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_loader const *
+/* 954 */ _CFFI_OP(_CFFI_OP_POINTER, 56), // int64_t *
+/* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
+/* 956 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 957 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 958 */ _CFFI_OP(_CFFI_OP_POINTER, 1355), // flam_module *
+/* 959 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 960 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 961 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 963 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 964 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 965 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 966 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 967 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 968 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 969 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 970 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 971 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
-/* 972 */ _CFFI_OP(_CFFI_OP_NOOP, 154),
-/* 973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 974 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 975 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *)
-/* 976 */ _CFFI_OP(_CFFI_OP_POINTER, 1299), // flam_scheduler *
-/* 977 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 978 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 979 */ _CFFI_OP(_CFFI_OP_POINTER, 1300), // flam_state *
-/* 980 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 981 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 982 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 983 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 984 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
-/* 985 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 986 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 987 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
-/* 988 */ _CFFI_OP(_CFFI_OP_NOOP, 868),
-/* 989 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 991 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
-/* 992 */ _CFFI_OP(_CFFI_OP_NOOP, 947),
-/* 993 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 994 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 995 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 996 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 997 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
-/* 998 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 999 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 971 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 972 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 973 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 974 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 976 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 977 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
+/* 978 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 979 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 980 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 981 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 982 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 983 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 985 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 988 */ _CFFI_OP(_CFFI_OP_POINTER, 1356), // flam_module_hook const *
+/* 989 */ _CFFI_OP(_CFFI_OP_POINTER, 214), // uint64_t *
+/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 991 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 992 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 993 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 994 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 995 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 996 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 997 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 998 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
+/* 999 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
 /* 1000 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1001 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
-/* 1002 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 1001 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
+/* 1002 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
 /* 1003 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1005 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 1006 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1007 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
-/* 1008 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 1009 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1010 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 1011 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1012 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
-/* 1013 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 1014 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1005 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1006 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
+/* 1007 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
+/* 1008 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1009 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1010 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1011 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1012 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
+/* 1014 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
 /* 1015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1016 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1018 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
-/* 1019 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 1020 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
-/* 1021 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1022 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 1023 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 1024 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1026 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 1027 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
-/* 1028 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1029 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1030 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t)
-/* 1031 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1032 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1033 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1034 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1035 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1036 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1037 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1038 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1039 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1040 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1041 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1042 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1043 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1044 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1045 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
-/* 1046 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1047 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1048 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1049 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1050 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1051 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1052 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1053 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1054 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1055 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1056 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1057 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1058 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1059 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1060 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1061 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1062 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1063 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1064 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1065 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1066 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 1067 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1068 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1069 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 1070 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1071 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1073 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1074 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1075 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1076 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1077 */ _CFFI_OP(_CFFI_OP_POINTER, 53), // flam_tensor * *
-/* 1078 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1079 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1080 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 1081 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1082 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1083 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *)
+/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1361), // flam_scheduler *
+/* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1020 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 1021 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_state *
+/* 1022 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 1023 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1024 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 1026 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
+/* 1027 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1028 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 1029 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
+/* 1030 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
+/* 1031 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1032 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 1033 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
+/* 1034 */ _CFFI_OP(_CFFI_OP_NOOP, 989),
+/* 1035 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1036 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 1037 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1038 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1039 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
+/* 1040 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1041 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1042 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1043 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
+/* 1044 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1045 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1046 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1047 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 1048 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1049 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
+/* 1050 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1051 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1052 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 1053 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1054 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
+/* 1055 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1056 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1057 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1058 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 1059 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1060 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 1061 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1062 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
+/* 1063 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1064 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 1065 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1066 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1067 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1068 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 1069 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1071 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1073 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1076 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1077 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1078 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1079 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1080 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1081 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1082 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1083 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1084 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1085 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 1086 */ _CFFI_OP(_CFFI_OP_NOOP, 912),
-/* 1087 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1088 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 1089 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1090 */ _CFFI_OP(_CFFI_OP_NOOP, 868),
-/* 1091 */ _CFFI_OP(_CFFI_OP_NOOP, 868),
-/* 1092 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1093 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 1094 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1096 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1097 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
-/* 1098 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1099 */ _CFFI_OP(_CFFI_OP_NOOP, 912),
-/* 1100 */ _CFFI_OP(_CFFI_OP_NOOP, 912),
-/* 1101 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1102 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
-/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1104 */ _CFFI_OP(_CFFI_OP_NOOP, 947),
-/* 1105 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1106 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
-/* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1085 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1086 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1087 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1088 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1089 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1090 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1091 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1092 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1093 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1094 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1096 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1097 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1098 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1099 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1100 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1109 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1110 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 1111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 1114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1115 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1116 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1117 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1118 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1120 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1121 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1122 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1123 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1124 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1126 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1109 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1110 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1112 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 1113 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 1116 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1117 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1119 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1120 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1123 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // flam_tensor * *
+/* 1124 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
+/* 1125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 1127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1128 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 1130 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1131 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1132 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
+/* 1129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 1130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1131 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 1132 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
 /* 1133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1135 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1136 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1137 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1138 */ _CFFI_OP(_CFFI_OP_NOOP, 1077),
-/* 1139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1141 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1142 */ _CFFI_OP(_CFFI_OP_NOOP, 75),
-/* 1143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1144 */ _CFFI_OP(_CFFI_OP_POINTER, 1271), // flam_tensor_list * *
-/* 1145 */ _CFFI_OP(_CFFI_OP_POINTER, 179), // void * *
-/* 1146 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1147 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 75), // int64_t const *()(flam_tensor const *)
-/* 1150 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1151 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1152 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_dataset const *)
-/* 1153 */ _CFFI_OP(_CFFI_OP_POINTER, 1282), // flam_dataset const *
+/* 1134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 1135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1136 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
+/* 1137 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
+/* 1138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 1140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
+/* 1144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 1149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1153 */ _CFFI_OP(_CFFI_OP_NOOP, 989),
 /* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_loader const *)
-/* 1156 */ _CFFI_OP(_CFFI_OP_NOOP, 911),
-/* 1157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_module const *)
-/* 1159 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_node const *, size_t)
-/* 1162 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_stream const *)
-/* 1166 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
+/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 1156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1157 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
+/* 1158 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
+/* 1159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 1161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1162 */ _CFFI_OP(_CFFI_OP_NOOP, 989),
+/* 1163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 1165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_tensor const *)
-/* 1169 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 1169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(flam_tensor const *, int64_t)
-/* 1172 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1173 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(int32_t)
-/* 1176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 83), // int64_t()(void *)
-/* 1179 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 1185 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 1172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1175 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1176 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1178 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
+/* 1179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1181 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
+/* 1183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1184 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
+/* 1185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 1191 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1193 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 1194 */ _CFFI_OP(_CFFI_OP_NOOP, 752),
-/* 1195 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1196 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1310), // uint32_t()(void)
+/* 1187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1189 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1190 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
+/* 1191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1193 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1194 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1195 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1196 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
 /* 1197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_generator *)
-/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 1200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_generator const *)
-/* 1202 */ _CFFI_OP(_CFFI_OP_NOOP, 903),
-/* 1203 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1204 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(flam_node const *)
-/* 1205 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 1201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1202 */ _CFFI_OP(_CFFI_OP_POINTER, 1332), // flam_tensor_list * *
+/* 1203 */ _CFFI_OP(_CFFI_OP_POINTER, 186), // void * *
+/* 1204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
 /* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(int32_t)
-/* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 82), // int64_t const *()(flam_tensor const *)
+/* 1208 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 895), // uint64_t()(void)
-/* 1211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(flam_stream const *)
-/* 1213 */ _CFFI_OP(_CFFI_OP_NOOP, 879),
-/* 1214 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(flam_tensor const *)
-/* 1216 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 179), // void *()(void)
-/* 1219 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1220 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(char const *, void *, void(*)(void *))
-/* 1221 */ _CFFI_OP(_CFFI_OP_NOOP, 61),
-/* 1222 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1223 */ _CFFI_OP(_CFFI_OP_NOOP, 825),
-/* 1224 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_dataset *)
-/* 1226 */ _CFFI_OP(_CFFI_OP_NOOP, 57),
-/* 1227 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1228 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_error *)
-/* 1229 */ _CFFI_OP(_CFFI_OP_POINTER, 1284), // flam_error *
-/* 1230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_event *)
-/* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 878),
-/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_format_options *)
-/* 1235 */ _CFFI_OP(_CFFI_OP_POINTER, 1286), // flam_format_options *
-/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_generator *)
-/* 1238 */ _CFFI_OP(_CFFI_OP_NOOP, 235),
-/* 1239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_hook *)
-/* 1241 */ _CFFI_OP(_CFFI_OP_POINTER, 1289), // flam_hook *
-/* 1242 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_loader_options *)
-/* 1244 */ _CFFI_OP(_CFFI_OP_POINTER, 1292), // flam_loader_options *
-/* 1245 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1246 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_module *)
-/* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 916),
-/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_node *)
-/* 1250 */ _CFFI_OP(_CFFI_OP_POINTER, 1296), // flam_node *
-/* 1251 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1252 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_optimizer *)
-/* 1253 */ _CFFI_OP(_CFFI_OP_NOOP, 154),
-/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1255 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_saved *)
-/* 1256 */ _CFFI_OP(_CFFI_OP_POINTER, 1298), // flam_saved *
-/* 1257 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1258 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_scheduler *)
-/* 1259 */ _CFFI_OP(_CFFI_OP_NOOP, 976),
-/* 1260 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1261 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_state *)
-/* 1262 */ _CFFI_OP(_CFFI_OP_NOOP, 979),
-/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_stream *)
-/* 1265 */ _CFFI_OP(_CFFI_OP_POINTER, 1301), // flam_stream *
-/* 1266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_tensor *)
-/* 1268 */ _CFFI_OP(_CFFI_OP_NOOP, 53),
+/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_dataset const *)
+/* 1211 */ _CFFI_OP(_CFFI_OP_POINTER, 1343), // flam_dataset const *
+/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_loader const *)
+/* 1214 */ _CFFI_OP(_CFFI_OP_NOOP, 953),
+/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_module const *)
+/* 1217 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1218 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1219 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_node const *, size_t)
+/* 1220 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_stream const *)
+/* 1224 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
+/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_tensor const *)
+/* 1227 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_tensor const *, int64_t)
+/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1232 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(int32_t)
+/* 1234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1235 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(void *)
+/* 1237 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1238 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1239 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 1240 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 1243 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1245 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 1246 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1247 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 1249 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 1250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 1252 */ _CFFI_OP(_CFFI_OP_NOOP, 768),
+/* 1253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1372), // uint32_t()(void)
+/* 1255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_generator *)
+/* 1257 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 1258 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_generator const *)
+/* 1260 */ _CFFI_OP(_CFFI_OP_NOOP, 919),
+/* 1261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_node const *)
+/* 1263 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(int32_t)
+/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(void)
 /* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(flam_tensor_list *)
-/* 1271 */ _CFFI_OP(_CFFI_OP_POINTER, 1303), // flam_tensor_list *
+/* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_stream const *)
+/* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
 /* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(int32_t)
-/* 1274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_tensor const *)
+/* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(void *)
-/* 1277 */ _CFFI_OP(_CFFI_OP_NOOP, 179),
-/* 1278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // void()(void)
-/* 1280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1282 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 1283 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 1284 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 1285 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 1286 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 1287 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 1288 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 1289 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_hook
-/* 1290 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook_callback
-/* 1291 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_loader
-/* 1292 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader_options
-/* 1293 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_module
-/* 1294 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module_hook
-/* 1295 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_vtable
-/* 1296 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_node
-/* 1297 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_optimizer
-/* 1298 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_saved
-/* 1299 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_scheduler
-/* 1300 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_state
-/* 1301 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_stream
-/* 1302 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_tensor
-/* 1303 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor_list
-/* 1304 */ _CFFI_OP(_CFFI_OP_POINTER, 1116), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 1122), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1306 */ _CFFI_OP(_CFFI_OP_POINTER, 1129), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1307 */ _CFFI_OP(_CFFI_OP_POINTER, 1134), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1308 */ _CFFI_OP(_CFFI_OP_POINTER, 1140), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1309 */ _CFFI_OP(_CFFI_OP_POINTER, 1178), // int64_t(*)(void *)
-/* 1310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(void)
+/* 1277 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(char const *, void *, void(*)(void *))
+/* 1279 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 1280 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1281 */ _CFFI_OP(_CFFI_OP_NOOP, 841),
+/* 1282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_dataset *)
+/* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1285 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1286 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_error *)
+/* 1287 */ _CFFI_OP(_CFFI_OP_POINTER, 1345), // flam_error *
+/* 1288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_event *)
+/* 1290 */ _CFFI_OP(_CFFI_OP_NOOP, 894),
+/* 1291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_format_options *)
+/* 1293 */ _CFFI_OP(_CFFI_OP_POINTER, 1347), // flam_format_options *
+/* 1294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_generator *)
+/* 1296 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 1297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_grad_scaler *)
+/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
+/* 1300 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_hook *)
+/* 1302 */ _CFFI_OP(_CFFI_OP_POINTER, 1351), // flam_hook *
+/* 1303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_loader_options *)
+/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 1354), // flam_loader_options *
+/* 1306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_module *)
+/* 1308 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 1309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_node *)
+/* 1311 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_node *
+/* 1312 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_optimizer *)
+/* 1314 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
+/* 1315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_saved *)
+/* 1317 */ _CFFI_OP(_CFFI_OP_POINTER, 1360), // flam_saved *
+/* 1318 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_scheduler *)
+/* 1320 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
+/* 1321 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_state *)
+/* 1323 */ _CFFI_OP(_CFFI_OP_NOOP, 1021),
+/* 1324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_stream *)
+/* 1326 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_stream *
+/* 1327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_tensor *)
+/* 1329 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1330 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1331 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_tensor_list *)
+/* 1332 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_tensor_list *
+/* 1333 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(int32_t)
+/* 1335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(void *)
+/* 1338 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(void)
+/* 1341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 1343 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 1344 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 1345 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 1346 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 1347 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 1348 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 1349 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 1350 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_grad_scaler
+/* 1351 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook
+/* 1352 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook_callback
+/* 1353 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader
+/* 1354 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader_options
+/* 1355 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module
+/* 1356 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_hook
+/* 1357 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_vtable
+/* 1358 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_node
+/* 1359 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_optimizer
+/* 1360 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_saved
+/* 1361 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_scheduler
+/* 1362 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_state
+/* 1363 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_stream
+/* 1364 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor
+/* 1365 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_tensor_list
+/* 1366 */ _CFFI_OP(_CFFI_OP_POINTER, 1174), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1367 */ _CFFI_OP(_CFFI_OP_POINTER, 1180), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1368 */ _CFFI_OP(_CFFI_OP_POINTER, 1187), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 1369 */ _CFFI_OP(_CFFI_OP_POINTER, 1192), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1370 */ _CFFI_OP(_CFFI_OP_POINTER, 1198), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1371 */ _CFFI_OP(_CFFI_OP_POINTER, 1236), // int64_t(*)(void *)
+/* 1372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 1373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_dataset_vtable_drop =
@@ -2143,7 +2206,7 @@ _cffi_f_flam_abs(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2166,10 +2229,10 @@ _cffi_f_flam_abs_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2181,7 +2244,7 @@ _cffi_f_flam_abs_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2219,10 +2282,10 @@ _cffi_f_flam_abs_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2234,7 +2297,7 @@ _cffi_f_flam_abs_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2272,7 +2335,7 @@ _cffi_f_flam_acos(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2295,10 +2358,10 @@ _cffi_f_flam_acos_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2310,7 +2373,7 @@ _cffi_f_flam_acos_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2348,10 +2411,10 @@ _cffi_f_flam_acos_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2363,7 +2426,7 @@ _cffi_f_flam_acos_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2401,7 +2464,7 @@ _cffi_f_flam_acosh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2424,10 +2487,10 @@ _cffi_f_flam_acosh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2439,7 +2502,7 @@ _cffi_f_flam_acosh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2477,10 +2540,10 @@ _cffi_f_flam_acosh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2492,7 +2555,7 @@ _cffi_f_flam_acosh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2582,7 +2645,7 @@ _cffi_f_flam_adam_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(154));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(161));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2590,9 +2653,9 @@ _cffi_f_flam_adam_new(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_adam_new _cffi_d_flam_adam_new
 #endif
 
-static int32_t _cffi_d_flam_adam_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, flam_tensor const * const * x10, size_t x11, double x12, double x13, double x14, double x15, double x16, int32_t x17, int32_t x18)
+static int32_t _cffi_d_flam_adam_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, flam_tensor const * const * x10, size_t x11, double x12, double x13, double x14, double x15, double x16, int32_t x17, int32_t x18, flam_tensor const * x19, flam_tensor const * x20)
 {
-  return flam_adam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18);
+  return flam_adam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20);
 }
 #ifndef PYPY_VERSION
 static PyObject *
@@ -2617,6 +2680,8 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
   double x16;
   int32_t x17;
   int32_t x18;
+  flam_tensor const * x19;
+  flam_tensor const * x20;
   Py_ssize_t datasize;
   struct _cffi_freeme_s *large_args_free = NULL;
   int32_t result;
@@ -2640,8 +2705,10 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
   PyObject *arg16;
   PyObject *arg17;
   PyObject *arg18;
+  PyObject *arg19;
+  PyObject *arg20;
 
-  if (!PyArg_UnpackTuple(args, "flam_adam_step", 19, 19, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18))
+  if (!PyArg_UnpackTuple(args, "flam_adam_step", 21, 21, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18, &arg19, &arg20))
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
@@ -2750,9 +2817,27 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
   if (x18 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg19, (char **)&x19);
+  if (datasize != 0) {
+    x19 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg19, (char **)&x19,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg20, (char **)&x20);
+  if (datasize != 0) {
+    x20 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg20, (char **)&x20,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
   Py_BEGIN_ALLOW_THREADS
   _cffi_restore_errno();
-  { result = flam_adam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18); }
+  { result = flam_adam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20); }
   _cffi_save_errno();
   Py_END_ALLOW_THREADS
 
@@ -2847,7 +2932,7 @@ _cffi_f_flam_adamw_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(154));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(161));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2887,10 +2972,10 @@ _cffi_f_flam_adaptive_avg_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2906,7 +2991,7 @@ _cffi_f_flam_adaptive_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2965,7 +3050,7 @@ _cffi_f_flam_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2996,10 +3081,10 @@ _cffi_f_flam_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3024,7 +3109,7 @@ _cffi_f_flam_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3079,10 +3164,10 @@ _cffi_f_flam_add_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3094,7 +3179,7 @@ _cffi_f_flam_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3164,7 +3249,7 @@ _cffi_f_flam_addcdiv(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3197,10 +3282,10 @@ _cffi_f_flam_addcdiv_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3234,7 +3319,7 @@ _cffi_f_flam_addcdiv_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3300,10 +3385,10 @@ _cffi_f_flam_addcdiv_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3315,7 +3400,7 @@ _cffi_f_flam_addcdiv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3385,7 +3470,7 @@ _cffi_f_flam_addcmul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3418,10 +3503,10 @@ _cffi_f_flam_addcmul_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3455,7 +3540,7 @@ _cffi_f_flam_addcmul_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3521,10 +3606,10 @@ _cffi_f_flam_addcmul_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3536,7 +3621,7 @@ _cffi_f_flam_addcmul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3612,7 +3697,7 @@ _cffi_f_flam_addmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3647,10 +3732,10 @@ _cffi_f_flam_addmm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3688,7 +3773,7 @@ _cffi_f_flam_addmm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3760,10 +3845,10 @@ _cffi_f_flam_addmm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg5, (char **)&x5);
+      _cffi_type(60), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3775,7 +3860,7 @@ _cffi_f_flam_addmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3817,10 +3902,10 @@ _cffi_f_flam_all(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3840,7 +3925,7 @@ _cffi_f_flam_all(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3884,10 +3969,10 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3901,10 +3986,10 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3916,7 +4001,7 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3958,10 +4043,10 @@ _cffi_f_flam_amax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3981,7 +4066,7 @@ _cffi_f_flam_amax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4025,10 +4110,10 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4042,10 +4127,10 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4057,7 +4142,7 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4099,10 +4184,10 @@ _cffi_f_flam_amin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4122,7 +4207,7 @@ _cffi_f_flam_amin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4166,10 +4251,10 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4183,10 +4268,10 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4198,7 +4283,7 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4240,10 +4325,10 @@ _cffi_f_flam_any(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4263,7 +4348,7 @@ _cffi_f_flam_any(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4307,10 +4392,10 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4324,10 +4409,10 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4339,7 +4424,7 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4421,7 +4506,7 @@ _cffi_f_flam_arange(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4461,10 +4546,10 @@ _cffi_f_flam_argmax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4480,7 +4565,7 @@ _cffi_f_flam_argmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4522,10 +4607,10 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4535,10 +4620,10 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4550,7 +4635,7 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4590,10 +4675,10 @@ _cffi_f_flam_argmin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4609,7 +4694,7 @@ _cffi_f_flam_argmin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4651,10 +4736,10 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4664,10 +4749,10 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4679,7 +4764,7 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4725,10 +4810,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4738,10 +4823,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4761,7 +4846,7 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4799,7 +4884,7 @@ _cffi_f_flam_asin(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4822,10 +4907,10 @@ _cffi_f_flam_asin_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4837,7 +4922,7 @@ _cffi_f_flam_asin_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4875,10 +4960,10 @@ _cffi_f_flam_asin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4890,7 +4975,7 @@ _cffi_f_flam_asin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4928,7 +5013,7 @@ _cffi_f_flam_asinh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4951,10 +5036,10 @@ _cffi_f_flam_asinh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4966,7 +5051,7 @@ _cffi_f_flam_asinh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5004,10 +5089,10 @@ _cffi_f_flam_asinh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5019,7 +5104,7 @@ _cffi_f_flam_asinh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5057,7 +5142,7 @@ _cffi_f_flam_atan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5110,7 +5195,7 @@ _cffi_f_flam_atan2(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5139,10 +5224,10 @@ _cffi_f_flam_atan2_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5163,7 +5248,7 @@ _cffi_f_flam_atan2_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5212,10 +5297,10 @@ _cffi_f_flam_atan2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5227,7 +5312,7 @@ _cffi_f_flam_atan2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5250,10 +5335,10 @@ _cffi_f_flam_atan_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5265,7 +5350,7 @@ _cffi_f_flam_atan_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5303,10 +5388,10 @@ _cffi_f_flam_atan_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5318,7 +5403,7 @@ _cffi_f_flam_atan_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5356,7 +5441,7 @@ _cffi_f_flam_atanh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5379,10 +5464,10 @@ _cffi_f_flam_atanh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5394,7 +5479,7 @@ _cffi_f_flam_atanh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5432,10 +5517,10 @@ _cffi_f_flam_atanh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5447,7 +5532,7 @@ _cffi_f_flam_atanh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5485,7 +5570,7 @@ _cffi_f_flam_atleast_1d(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5523,7 +5608,7 @@ _cffi_f_flam_atleast_2d(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5561,12 +5646,262 @@ _cffi_f_flam_atleast_3d(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_atleast_3d _cffi_d_flam_atleast_3d
+#endif
+
+static int32_t _cffi_d_flam_autocast_cache_enabled(void)
+{
+  return flam_autocast_cache_enabled();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_autocast_cache_enabled(PyObject *self, PyObject *noarg)
+{
+  int32_t result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_autocast_cache_enabled(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_autocast_cache_enabled _cffi_d_flam_autocast_cache_enabled
+#endif
+
+static void _cffi_d_flam_autocast_clear_cache(void)
+{
+  flam_autocast_clear_cache();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_autocast_clear_cache(PyObject *self, PyObject *noarg)
+{
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { flam_autocast_clear_cache(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+#else
+#  define _cffi_f_flam_autocast_clear_cache _cffi_d_flam_autocast_clear_cache
+#endif
+
+static int32_t _cffi_d_flam_autocast_dtype(int32_t x0)
+{
+  return flam_autocast_dtype(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_autocast_dtype(PyObject *self, PyObject *arg0)
+{
+  int32_t x0;
+  int32_t result;
+  PyObject *pyresult;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_autocast_dtype(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_autocast_dtype _cffi_d_flam_autocast_dtype
+#endif
+
+static int32_t _cffi_d_flam_autocast_enabled(int32_t x0)
+{
+  return flam_autocast_enabled(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_autocast_enabled(PyObject *self, PyObject *arg0)
+{
+  int32_t x0;
+  int32_t result;
+  PyObject *pyresult;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_autocast_enabled(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_autocast_enabled _cffi_d_flam_autocast_enabled
+#endif
+
+static int32_t _cffi_d_flam_autocast_push(int32_t x0, int32_t x1, int32_t x2, int32_t x3, uint64_t * x4)
+{
+  return flam_autocast_push(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_autocast_push(PyObject *self, PyObject *args)
+{
+  int32_t x0;
+  int32_t x1;
+  int32_t x2;
+  int32_t x3;
+  uint64_t * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_autocast_push", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(989), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(989), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_autocast_push(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_autocast_push _cffi_d_flam_autocast_push
+#endif
+
+static int32_t _cffi_d_flam_autocast_set(int32_t x0, int32_t x1, int32_t x2)
+{
+  return flam_autocast_set(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_autocast_set(PyObject *self, PyObject *args)
+{
+  int32_t x0;
+  int32_t x1;
+  int32_t x2;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_autocast_set", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_autocast_set(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_autocast_set _cffi_d_flam_autocast_set
+#endif
+
+static void _cffi_d_flam_autocast_set_cache_enabled(int32_t x0)
+{
+  flam_autocast_set_cache_enabled(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_autocast_set_cache_enabled(PyObject *self, PyObject *arg0)
+{
+  int32_t x0;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { flam_autocast_set_cache_enabled(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+#else
+#  define _cffi_f_flam_autocast_set_cache_enabled _cffi_d_flam_autocast_set_cache_enabled
 #endif
 
 static flam_tensor * _cffi_d_flam_avg_pool2d(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t const * x5, size_t x6, int32_t x7, int32_t x8, int64_t const * x9)
@@ -5615,10 +5950,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5628,10 +5963,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5641,10 +5976,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg5, (char **)&x5);
+      _cffi_type(82), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5662,10 +5997,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg9, (char **)&x9);
+      _cffi_type(82), arg9, (char **)&x9);
   if (datasize != 0) {
     x9 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg9, (char **)&x9,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg9, (char **)&x9,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5677,7 +6012,7 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5753,7 +6088,7 @@ _cffi_f_flam_baddbmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5788,10 +6123,10 @@ _cffi_f_flam_baddbmm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5829,7 +6164,7 @@ _cffi_f_flam_baddbmm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5901,10 +6236,10 @@ _cffi_f_flam_baddbmm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg5, (char **)&x5);
+      _cffi_type(60), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5916,7 +6251,7 @@ _cffi_f_flam_baddbmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5966,19 +6301,19 @@ _cffi_f_flam_batch_norm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6020,7 +6355,7 @@ _cffi_f_flam_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6058,10 +6393,10 @@ _cffi_f_flam_bernoulli(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg1, (char **)&x1);
+      _cffi_type(251), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6073,7 +6408,7 @@ _cffi_f_flam_bernoulli(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6104,10 +6439,10 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6117,10 +6452,10 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg2, (char **)&x2);
+      _cffi_type(251), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6132,7 +6467,7 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6202,7 +6537,7 @@ _cffi_f_flam_binary_cross_entropy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6283,7 +6618,7 @@ _cffi_f_flam_binary_cross_entropy_with_logits(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6336,7 +6671,7 @@ _cffi_f_flam_bitwise_and(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6365,10 +6700,10 @@ _cffi_f_flam_bitwise_and_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6389,7 +6724,7 @@ _cffi_f_flam_bitwise_and_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6438,10 +6773,10 @@ _cffi_f_flam_bitwise_and_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6453,7 +6788,7 @@ _cffi_f_flam_bitwise_and_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6506,7 +6841,7 @@ _cffi_f_flam_bitwise_left_shift(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6535,10 +6870,10 @@ _cffi_f_flam_bitwise_left_shift_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6559,7 +6894,7 @@ _cffi_f_flam_bitwise_left_shift_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6608,10 +6943,10 @@ _cffi_f_flam_bitwise_left_shift_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6623,7 +6958,7 @@ _cffi_f_flam_bitwise_left_shift_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6661,7 +6996,7 @@ _cffi_f_flam_bitwise_not(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6684,10 +7019,10 @@ _cffi_f_flam_bitwise_not_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6699,7 +7034,7 @@ _cffi_f_flam_bitwise_not_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6737,10 +7072,10 @@ _cffi_f_flam_bitwise_not_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6752,7 +7087,7 @@ _cffi_f_flam_bitwise_not_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6805,7 +7140,7 @@ _cffi_f_flam_bitwise_or(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6834,10 +7169,10 @@ _cffi_f_flam_bitwise_or_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6858,7 +7193,7 @@ _cffi_f_flam_bitwise_or_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6907,10 +7242,10 @@ _cffi_f_flam_bitwise_or_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6922,7 +7257,7 @@ _cffi_f_flam_bitwise_or_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6975,7 +7310,7 @@ _cffi_f_flam_bitwise_right_shift(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7004,10 +7339,10 @@ _cffi_f_flam_bitwise_right_shift_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7028,7 +7363,7 @@ _cffi_f_flam_bitwise_right_shift_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7077,10 +7412,10 @@ _cffi_f_flam_bitwise_right_shift_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7092,7 +7427,7 @@ _cffi_f_flam_bitwise_right_shift_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7145,7 +7480,7 @@ _cffi_f_flam_bitwise_xor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7174,10 +7509,10 @@ _cffi_f_flam_bitwise_xor_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7198,7 +7533,7 @@ _cffi_f_flam_bitwise_xor_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7247,10 +7582,10 @@ _cffi_f_flam_bitwise_xor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7262,7 +7597,7 @@ _cffi_f_flam_bitwise_xor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7315,7 +7650,7 @@ _cffi_f_flam_bmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7364,10 +7699,10 @@ _cffi_f_flam_bmm_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7379,7 +7714,7 @@ _cffi_f_flam_bmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7427,7 +7762,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7467,10 +7802,10 @@ _cffi_f_flam_broadcast_to(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7486,7 +7821,7 @@ _cffi_f_flam_broadcast_to(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7540,7 +7875,7 @@ _cffi_f_flam_cat(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7590,10 +7925,10 @@ _cffi_f_flam_cat_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7605,7 +7940,7 @@ _cffi_f_flam_cat_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7643,7 +7978,7 @@ _cffi_f_flam_ceil(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7666,10 +8001,10 @@ _cffi_f_flam_ceil_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7681,7 +8016,7 @@ _cffi_f_flam_ceil_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7719,10 +8054,10 @@ _cffi_f_flam_ceil_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7734,7 +8069,7 @@ _cffi_f_flam_ceil_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7782,7 +8117,7 @@ _cffi_f_flam_celu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7811,10 +8146,10 @@ _cffi_f_flam_celu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7830,7 +8165,7 @@ _cffi_f_flam_celu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7884,7 +8219,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7948,7 +8283,7 @@ _cffi_f_flam_clamp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7979,10 +8314,10 @@ _cffi_f_flam_clamp_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8012,7 +8347,7 @@ _cffi_f_flam_clamp_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8065,7 +8400,7 @@ _cffi_f_flam_clamp_max(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8094,10 +8429,10 @@ _cffi_f_flam_clamp_max_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8118,7 +8453,7 @@ _cffi_f_flam_clamp_max_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8167,10 +8502,10 @@ _cffi_f_flam_clamp_max_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8182,7 +8517,7 @@ _cffi_f_flam_clamp_max_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8235,7 +8570,7 @@ _cffi_f_flam_clamp_min(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8264,10 +8599,10 @@ _cffi_f_flam_clamp_min_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8288,7 +8623,7 @@ _cffi_f_flam_clamp_min_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8337,10 +8672,10 @@ _cffi_f_flam_clamp_min_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8352,7 +8687,7 @@ _cffi_f_flam_clamp_min_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8412,10 +8747,10 @@ _cffi_f_flam_clamp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8427,7 +8762,7 @@ _cffi_f_flam_clamp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8465,7 +8800,7 @@ _cffi_f_flam_clone(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8503,7 +8838,7 @@ _cffi_f_flam_contiguous(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8575,10 +8910,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8588,10 +8923,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg5, (char **)&x5);
+      _cffi_type(82), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8601,10 +8936,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg7, (char **)&x7);
+      _cffi_type(82), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8624,7 +8959,7 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8696,10 +9031,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8709,10 +9044,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg5, (char **)&x5);
+      _cffi_type(82), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8722,10 +9057,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg7, (char **)&x7);
+      _cffi_type(82), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8745,7 +9080,7 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8821,10 +9156,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8834,10 +9169,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg5, (char **)&x5);
+      _cffi_type(82), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8847,10 +9182,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg7, (char **)&x7);
+      _cffi_type(82), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8864,10 +9199,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg10, (char **)&x10);
+      _cffi_type(82), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8883,7 +9218,7 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8921,7 +9256,7 @@ _cffi_f_flam_cos(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8944,10 +9279,10 @@ _cffi_f_flam_cos_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8959,7 +9294,7 @@ _cffi_f_flam_cos_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8997,10 +9332,10 @@ _cffi_f_flam_cos_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9012,7 +9347,7 @@ _cffi_f_flam_cos_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9050,7 +9385,7 @@ _cffi_f_flam_cosh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9073,10 +9408,10 @@ _cffi_f_flam_cosh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9088,7 +9423,7 @@ _cffi_f_flam_cosh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9126,10 +9461,10 @@ _cffi_f_flam_cosh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9141,7 +9476,7 @@ _cffi_f_flam_cosh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9172,10 +9507,10 @@ _cffi_f_flam_cosine_annealing_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9195,7 +9530,7 @@ _cffi_f_flam_cosine_annealing_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(976));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1018));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9235,10 +9570,10 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9254,7 +9589,7 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9336,7 +9671,7 @@ _cffi_f_flam_cross_entropy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9363,7 +9698,7 @@ _cffi_f_flam_cuda_unavailable_reason(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -9416,7 +9751,7 @@ _cffi_f_flam_cumprod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9447,10 +9782,10 @@ _cffi_f_flam_cumprod_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9470,7 +9805,7 @@ _cffi_f_flam_cumprod_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9520,10 +9855,10 @@ _cffi_f_flam_cumprod_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9535,7 +9870,7 @@ _cffi_f_flam_cumprod_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9589,7 +9924,7 @@ _cffi_f_flam_cumsum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9620,10 +9955,10 @@ _cffi_f_flam_cumsum_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9643,7 +9978,7 @@ _cffi_f_flam_cumsum_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9693,10 +10028,10 @@ _cffi_f_flam_cumsum_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9708,7 +10043,7 @@ _cffi_f_flam_cumsum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9756,7 +10091,7 @@ _cffi_f_flam_dataset_from_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9794,7 +10129,7 @@ _cffi_f_flam_dataset_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(57));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9815,10 +10150,10 @@ _cffi_f_flam_dataset_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(57), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(57), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9853,10 +10188,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1153), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1153), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9906,7 +10241,7 @@ _cffi_f_flam_detach(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9981,19 +10316,19 @@ _cffi_f_flam_device_capability(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(868), arg1, (char **)&x1);
+      _cffi_type(884), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(868), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(868), arg2, (char **)&x2);
+      _cffi_type(884), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(868), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(884), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10200,19 +10535,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(912), arg1, (char **)&x1);
+      _cffi_type(954), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(912), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(954), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(912), arg2, (char **)&x2);
+      _cffi_type(954), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(912), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(954), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10255,7 +10590,7 @@ _cffi_f_flam_device_model(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -10315,7 +10650,7 @@ _cffi_f_flam_device_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -10343,19 +10678,19 @@ _cffi_f_flam_device_parse(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg0, (char **)&x0);
+      _cffi_type(68), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(868), arg1, (char **)&x1);
+      _cffi_type(884), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(868), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10400,10 +10735,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(947), arg1, (char **)&x1);
+      _cffi_type(989), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(947), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(989), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10536,7 +10871,7 @@ _cffi_f_flam_device_unavailable_reason(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -10595,7 +10930,7 @@ _cffi_f_flam_diagonal(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10654,7 +10989,7 @@ _cffi_f_flam_div(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10685,10 +11020,10 @@ _cffi_f_flam_div_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10713,7 +11048,7 @@ _cffi_f_flam_div_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10768,10 +11103,10 @@ _cffi_f_flam_div_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10783,7 +11118,7 @@ _cffi_f_flam_div_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10836,7 +11171,7 @@ _cffi_f_flam_dot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10885,10 +11220,10 @@ _cffi_f_flam_dot_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10900,7 +11235,7 @@ _cffi_f_flam_dot_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10954,7 +11289,7 @@ _cffi_f_flam_dropout(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10985,10 +11320,10 @@ _cffi_f_flam_dropout_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11008,7 +11343,7 @@ _cffi_f_flam_dropout_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11056,7 +11391,7 @@ _cffi_f_flam_dstack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11104,7 +11439,7 @@ _cffi_f_flam_elu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11133,10 +11468,10 @@ _cffi_f_flam_elu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11152,7 +11487,7 @@ _cffi_f_flam_elu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11201,10 +11536,10 @@ _cffi_f_flam_embedding(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11216,7 +11551,7 @@ _cffi_f_flam_embedding(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11251,10 +11586,10 @@ _cffi_f_flam_empty(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11282,7 +11617,7 @@ _cffi_f_flam_empty(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11342,7 +11677,7 @@ _cffi_f_flam_empty_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11381,10 +11716,10 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11394,10 +11729,10 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11425,7 +11760,7 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11478,7 +11813,7 @@ _cffi_f_flam_eq(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11507,10 +11842,10 @@ _cffi_f_flam_eq_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11531,7 +11866,7 @@ _cffi_f_flam_eq_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11580,10 +11915,10 @@ _cffi_f_flam_eq_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11595,7 +11930,7 @@ _cffi_f_flam_eq_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11633,7 +11968,7 @@ _cffi_f_flam_erf(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11656,10 +11991,10 @@ _cffi_f_flam_erf_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11671,7 +12006,7 @@ _cffi_f_flam_erf_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11709,10 +12044,10 @@ _cffi_f_flam_erf_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11724,7 +12059,7 @@ _cffi_f_flam_erf_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11762,7 +12097,7 @@ _cffi_f_flam_erfc(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11785,10 +12120,10 @@ _cffi_f_flam_erfc_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11800,7 +12135,7 @@ _cffi_f_flam_erfc_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11838,10 +12173,10 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11853,7 +12188,7 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11968,7 +12303,7 @@ _cffi_f_flam_error_message(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -12005,7 +12340,7 @@ _cffi_f_flam_error_message_of(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12032,7 +12367,7 @@ _cffi_f_flam_error_payload(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(179));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
   return pyresult;
 }
 #else
@@ -12052,10 +12387,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1229), arg0, (char **)&x0);
+      _cffi_type(1287), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1229), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1287), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12088,10 +12423,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1229), arg0, (char **)&x0);
+      _cffi_type(1287), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1229), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1287), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12132,24 +12467,24 @@ _cffi_f_flam_error_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg0, (char **)&x0);
+      _cffi_type(68), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(179), arg1, (char **)&x1);
+      _cffi_type(186), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(179), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(186), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
-  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(825));
+  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(841));
   if (x2 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -12187,7 +12522,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1229));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1287));
   return pyresult;
 }
 #else
@@ -12209,10 +12544,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(882), arg0, (char **)&x0);
+      _cffi_type(898), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(882), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(898), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12255,28 +12590,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(882), arg0, (char **)&x0);
+      _cffi_type(898), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(882), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(898), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(882), arg1, (char **)&x1);
+      _cffi_type(898), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(882), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(898), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(887), arg2, (char **)&x2);
+      _cffi_type(903), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(887), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(903), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12329,7 +12664,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(878));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(894));
   return pyresult;
 }
 #else
@@ -12357,19 +12692,19 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(882), arg0, (char **)&x0);
+      _cffi_type(898), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(882), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(898), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(868), arg1, (char **)&x1);
+      _cffi_type(884), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(868), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12410,19 +12745,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(878), arg0, (char **)&x0);
+      _cffi_type(894), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(878), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(894), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg1, (char **)&x1);
+      _cffi_type(895), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12455,10 +12790,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(878), arg0, (char **)&x0);
+      _cffi_type(894), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(878), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(894), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12491,10 +12826,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(878), arg0, (char **)&x0);
+      _cffi_type(894), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(878), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(894), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12544,7 +12879,7 @@ _cffi_f_flam_exp(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12582,7 +12917,7 @@ _cffi_f_flam_exp2(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12605,10 +12940,10 @@ _cffi_f_flam_exp2_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12620,7 +12955,7 @@ _cffi_f_flam_exp2_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12658,10 +12993,10 @@ _cffi_f_flam_exp2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12673,7 +13008,7 @@ _cffi_f_flam_exp2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12696,10 +13031,10 @@ _cffi_f_flam_exp_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12711,7 +13046,7 @@ _cffi_f_flam_exp_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12749,10 +13084,10 @@ _cffi_f_flam_exp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12764,7 +13099,7 @@ _cffi_f_flam_exp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12804,10 +13139,10 @@ _cffi_f_flam_expand(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12823,7 +13158,7 @@ _cffi_f_flam_expand(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12876,7 +13211,7 @@ _cffi_f_flam_expand_as(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12914,7 +13249,7 @@ _cffi_f_flam_expm1(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12937,10 +13272,10 @@ _cffi_f_flam_expm1_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12952,7 +13287,7 @@ _cffi_f_flam_expm1_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12990,10 +13325,10 @@ _cffi_f_flam_expm1_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13005,7 +13340,7 @@ _cffi_f_flam_expm1_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13036,10 +13371,10 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13049,10 +13384,10 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg2, (char **)&x2);
+      _cffi_type(251), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13064,7 +13399,7 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13103,10 +13438,10 @@ _cffi_f_flam_eye(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13130,7 +13465,7 @@ _cffi_f_flam_eye(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13159,10 +13494,10 @@ _cffi_f_flam_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13183,7 +13518,7 @@ _cffi_f_flam_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13237,7 +13572,7 @@ _cffi_f_flam_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13277,10 +13612,10 @@ _cffi_f_flam_flip(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13296,7 +13631,7 @@ _cffi_f_flam_flip(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13334,7 +13669,7 @@ _cffi_f_flam_fliplr(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13372,7 +13707,7 @@ _cffi_f_flam_flipud(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13410,7 +13745,7 @@ _cffi_f_flam_floor(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13433,10 +13768,10 @@ _cffi_f_flam_floor_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13448,7 +13783,7 @@ _cffi_f_flam_floor_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13501,7 +13836,7 @@ _cffi_f_flam_floor_divide(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13530,10 +13865,10 @@ _cffi_f_flam_floor_divide_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13554,7 +13889,7 @@ _cffi_f_flam_floor_divide_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13603,10 +13938,10 @@ _cffi_f_flam_floor_divide_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13618,7 +13953,7 @@ _cffi_f_flam_floor_divide_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13656,10 +13991,10 @@ _cffi_f_flam_floor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13671,7 +14006,7 @@ _cffi_f_flam_floor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13724,7 +14059,7 @@ _cffi_f_flam_fmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13773,10 +14108,10 @@ _cffi_f_flam_fmax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13788,7 +14123,7 @@ _cffi_f_flam_fmax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13841,7 +14176,7 @@ _cffi_f_flam_fmin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13890,10 +14225,10 @@ _cffi_f_flam_fmin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13905,7 +14240,7 @@ _cffi_f_flam_fmin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13958,7 +14293,7 @@ _cffi_f_flam_fmod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13987,10 +14322,10 @@ _cffi_f_flam_fmod_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14011,7 +14346,7 @@ _cffi_f_flam_fmod_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14060,10 +14395,10 @@ _cffi_f_flam_fmod_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14075,7 +14410,7 @@ _cffi_f_flam_fmod_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14096,10 +14431,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1235), arg0, (char **)&x0);
+      _cffi_type(1293), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1293), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14149,7 +14484,7 @@ _cffi_f_flam_frac(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14172,10 +14507,10 @@ _cffi_f_flam_frac_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14187,7 +14522,7 @@ _cffi_f_flam_frac_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14225,10 +14560,10 @@ _cffi_f_flam_frac_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14240,7 +14575,7 @@ _cffi_f_flam_frac_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14263,10 +14598,10 @@ _cffi_f_flam_frame_keep(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14278,7 +14613,7 @@ _cffi_f_flam_frame_keep(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14371,10 +14706,10 @@ _cffi_f_flam_full(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14411,7 +14746,7 @@ _cffi_f_flam_full(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14482,7 +14817,7 @@ _cffi_f_flam_full_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14525,10 +14860,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(829), arg0, (char **)&x0);
+      _cffi_type(845), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_function const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(829), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(845), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14592,7 +14927,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14681,7 +15016,7 @@ _cffi_f_flam_gather(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14736,10 +15071,10 @@ _cffi_f_flam_gather_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14751,7 +15086,7 @@ _cffi_f_flam_gather_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14804,7 +15139,7 @@ _cffi_f_flam_ge(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14833,10 +15168,10 @@ _cffi_f_flam_ge_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14857,7 +15192,7 @@ _cffi_f_flam_ge_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14906,10 +15241,10 @@ _cffi_f_flam_ge_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14921,7 +15256,7 @@ _cffi_f_flam_ge_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14969,7 +15304,7 @@ _cffi_f_flam_gelu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15000,7 +15335,7 @@ _cffi_f_flam_generator_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(235));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(251));
   return pyresult;
 }
 #else
@@ -15022,10 +15357,10 @@ _cffi_f_flam_generator_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(903), arg0, (char **)&x0);
+      _cffi_type(919), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(903), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(919), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15060,10 +15395,10 @@ _cffi_f_flam_generator_initial_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(903), arg0, (char **)&x0);
+      _cffi_type(919), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(903), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(919), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15104,10 +15439,10 @@ _cffi_f_flam_generator_manual_seed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg0, (char **)&x0);
+      _cffi_type(251), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15154,7 +15489,7 @@ _cffi_f_flam_generator_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(235));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(251));
   return pyresult;
 }
 #else
@@ -15176,10 +15511,10 @@ _cffi_f_flam_generator_offset(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(903), arg0, (char **)&x0);
+      _cffi_type(919), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(903), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(919), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15212,10 +15547,10 @@ _cffi_f_flam_generator_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg0, (char **)&x0);
+      _cffi_type(251), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15250,10 +15585,10 @@ _cffi_f_flam_generator_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg0, (char **)&x0);
+      _cffi_type(251), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15296,10 +15631,10 @@ _cffi_f_flam_generator_set_state(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg0, (char **)&x0);
+      _cffi_type(251), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15461,6 +15796,627 @@ _cffi_f_flam_grad_mode_push(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_grad_mode_push _cffi_d_flam_grad_mode_push
 #endif
 
+static int32_t _cffi_d_flam_grad_scaler_begin_step(flam_grad_scaler * x0, uint64_t x1, flam_tensor const * const * x2, size_t x3)
+{
+  return flam_grad_scaler_begin_step(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_begin_step(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  uint64_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_begin_step", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, uint64_t);
+  if (x1 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(40), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(40), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_begin_step(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_begin_step _cffi_d_flam_grad_scaler_begin_step
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_configure(flam_grad_scaler * x0, double x1, double x2, int64_t x3)
+{
+  return flam_grad_scaler_configure(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_configure(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  double x1;
+  double x2;
+  int64_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_configure", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_configure(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_configure _cffi_d_flam_grad_scaler_configure
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_enabled(flam_grad_scaler const * x0)
+{
+  return flam_grad_scaler_enabled(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_enabled(PyObject *self, PyObject *arg0)
+{
+  flam_grad_scaler const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(213), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(213), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_enabled(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_enabled _cffi_d_flam_grad_scaler_enabled
+#endif
+
+static flam_tensor * _cffi_d_flam_grad_scaler_found_inf(flam_grad_scaler const * x0, uint64_t x1, int32_t x2)
+{
+  return flam_grad_scaler_found_inf(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_found_inf(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler const * x0;
+  uint64_t x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_found_inf", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(213), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(213), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, uint64_t);
+  if (x1 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_found_inf(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_found_inf _cffi_d_flam_grad_scaler_found_inf
+#endif
+
+static flam_grad_scaler * _cffi_d_flam_grad_scaler_new(double x0, double x1, double x2, int64_t x3, int32_t x4)
+{
+  return flam_grad_scaler_new(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_new(PyObject *self, PyObject *args)
+{
+  double x0;
+  double x1;
+  double x2;
+  int64_t x3;
+  int32_t x4;
+  flam_grad_scaler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_new", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  x0 = (double)_cffi_to_c_double(arg0);
+  if (x0 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_new(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(209));
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_new _cffi_d_flam_grad_scaler_new
+#endif
+
+static void _cffi_d_flam_grad_scaler_release(flam_grad_scaler * x0)
+{
+  flam_grad_scaler_release(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_release(PyObject *self, PyObject *arg0)
+{
+  flam_grad_scaler * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { flam_grad_scaler_release(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_release _cffi_d_flam_grad_scaler_release
+#endif
+
+static flam_tensor * _cffi_d_flam_grad_scaler_scale(flam_grad_scaler * x0, flam_tensor const * x1)
+{
+  return flam_grad_scaler_scale(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_scale(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_scale", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_scale(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_scale _cffi_d_flam_grad_scaler_scale
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_set_scale(flam_grad_scaler * x0, double x1)
+{
+  return flam_grad_scaler_set_scale(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_set_scale(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  double x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_set_scale", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_set_scale(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_set_scale _cffi_d_flam_grad_scaler_set_scale
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_step(flam_grad_scaler * x0, flam_optimizer * x1)
+{
+  return flam_grad_scaler_step(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_step(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  flam_optimizer * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_step", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(161), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(161), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_step(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_step _cffi_d_flam_grad_scaler_step
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_unscale(flam_grad_scaler * x0, flam_optimizer * x1)
+{
+  return flam_grad_scaler_unscale(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_unscale(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  flam_optimizer * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_unscale", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(161), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(161), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_unscale(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_unscale _cffi_d_flam_grad_scaler_unscale
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_unscale_params(flam_grad_scaler * x0, uint64_t x1, flam_tensor const * const * x2, size_t x3)
+{
+  return flam_grad_scaler_unscale_params(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_unscale_params(PyObject *self, PyObject *args)
+{
+  flam_grad_scaler * x0;
+  uint64_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_grad_scaler_unscale_params", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, uint64_t);
+  if (x1 == (uint64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(40), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(40), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_unscale_params(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_unscale_params _cffi_d_flam_grad_scaler_unscale_params
+#endif
+
+static int32_t _cffi_d_flam_grad_scaler_update(flam_grad_scaler * x0)
+{
+  return flam_grad_scaler_update(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_grad_scaler_update(PyObject *self, PyObject *arg0)
+{
+  flam_grad_scaler * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(209), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_grad_scaler_update(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_grad_scaler_update _cffi_d_flam_grad_scaler_update
+#endif
+
 static flam_tensor * _cffi_d_flam_gt(flam_tensor const * x0, flam_tensor const * x1)
 {
   return flam_gt(x0, x1);
@@ -15506,7 +16462,7 @@ _cffi_f_flam_gt(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15535,10 +16491,10 @@ _cffi_f_flam_gt_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15559,7 +16515,7 @@ _cffi_f_flam_gt_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15608,10 +16564,10 @@ _cffi_f_flam_gt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15623,7 +16579,7 @@ _cffi_f_flam_gt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15661,7 +16617,7 @@ _cffi_f_flam_hardsigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15684,10 +16640,10 @@ _cffi_f_flam_hardsigmoid_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15699,7 +16655,7 @@ _cffi_f_flam_hardsigmoid_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15737,7 +16693,7 @@ _cffi_f_flam_hardswish(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15760,10 +16716,10 @@ _cffi_f_flam_hardswish_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15775,7 +16731,7 @@ _cffi_f_flam_hardswish_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15829,7 +16785,7 @@ _cffi_f_flam_hardtanh(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15860,10 +16816,10 @@ _cffi_f_flam_hardtanh_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15883,7 +16839,7 @@ _cffi_f_flam_hardtanh_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15904,10 +16860,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1241), arg0, (char **)&x0);
+      _cffi_type(1302), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1241), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1302), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15940,10 +16896,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1241), arg0, (char **)&x0);
+      _cffi_type(1302), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1241), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1302), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16003,7 +16959,7 @@ _cffi_f_flam_hstack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16068,7 +17024,7 @@ _cffi_f_flam_huber_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16144,7 +17100,7 @@ _cffi_f_flam_index_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16179,10 +17135,10 @@ _cffi_f_flam_index_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16220,7 +17176,7 @@ _cffi_f_flam_index_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16292,10 +17248,10 @@ _cffi_f_flam_index_add_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg5, (char **)&x5);
+      _cffi_type(60), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16307,7 +17263,7 @@ _cffi_f_flam_index_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16377,7 +17333,7 @@ _cffi_f_flam_index_copy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16410,10 +17366,10 @@ _cffi_f_flam_index_copy_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16447,7 +17403,7 @@ _cffi_f_flam_index_copy_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16513,10 +17469,10 @@ _cffi_f_flam_index_copy_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16528,7 +17484,7 @@ _cffi_f_flam_index_copy_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16598,7 +17554,7 @@ _cffi_f_flam_index_fill(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16631,10 +17587,10 @@ _cffi_f_flam_index_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16668,7 +17624,7 @@ _cffi_f_flam_index_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16727,7 +17683,7 @@ _cffi_f_flam_index_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16782,10 +17738,10 @@ _cffi_f_flam_index_select_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16797,7 +17753,7 @@ _cffi_f_flam_index_select_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16882,10 +17838,10 @@ _cffi_f_flam_init_constant(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16934,10 +17890,10 @@ _cffi_f_flam_init_kaiming_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16951,10 +17907,10 @@ _cffi_f_flam_init_kaiming_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16999,10 +17955,10 @@ _cffi_f_flam_init_kaiming_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17016,10 +17972,10 @@ _cffi_f_flam_init_kaiming_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17064,10 +18020,10 @@ _cffi_f_flam_init_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17081,10 +18037,10 @@ _cffi_f_flam_init_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17129,10 +18085,10 @@ _cffi_f_flam_init_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17146,10 +18102,10 @@ _cffi_f_flam_init_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17192,10 +18148,10 @@ _cffi_f_flam_init_xavier_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17205,10 +18161,10 @@ _cffi_f_flam_init_xavier_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg2, (char **)&x2);
+      _cffi_type(251), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17251,10 +18207,10 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17264,10 +18220,10 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg2, (char **)&x2);
+      _cffi_type(251), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17350,7 +18306,7 @@ _cffi_f_flam_isclose(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17388,7 +18344,7 @@ _cffi_f_flam_isfinite(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17426,7 +18382,7 @@ _cffi_f_flam_isinf(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17464,7 +18420,7 @@ _cffi_f_flam_isnan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17529,7 +18485,7 @@ _cffi_f_flam_kl_div(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17588,7 +18544,7 @@ _cffi_f_flam_l1_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17634,10 +18590,10 @@ _cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17675,7 +18631,7 @@ _cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17728,7 +18684,7 @@ _cffi_f_flam_le(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17757,10 +18713,10 @@ _cffi_f_flam_le_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17781,7 +18737,7 @@ _cffi_f_flam_le_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17830,10 +18786,10 @@ _cffi_f_flam_le_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17845,7 +18801,7 @@ _cffi_f_flam_le_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17872,7 +18828,7 @@ _cffi_f_flam_leak_report(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -17947,7 +18903,7 @@ _cffi_f_flam_leaky_relu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17976,10 +18932,10 @@ _cffi_f_flam_leaky_relu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17995,7 +18951,7 @@ _cffi_f_flam_leaky_relu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18059,7 +19015,7 @@ _cffi_f_flam_lerp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18090,10 +19046,10 @@ _cffi_f_flam_lerp_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18123,7 +19079,7 @@ _cffi_f_flam_lerp_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18183,10 +19139,10 @@ _cffi_f_flam_lerp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18198,7 +19154,7 @@ _cffi_f_flam_lerp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18221,10 +19177,10 @@ _cffi_f_flam_library_directory_add(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg0, (char **)&x0);
+      _cffi_type(68), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18263,7 +19219,7 @@ _cffi_f_flam_library_report(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -18326,7 +19282,7 @@ _cffi_f_flam_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18391,7 +19347,7 @@ _cffi_f_flam_linspace(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   return pyresult;
 }
 #else
@@ -18419,19 +19375,19 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(57), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(57), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(58), arg1, (char **)&x1);
+      _cffi_type(65), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_loader_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(58), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(65), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18443,7 +19399,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(906));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(948));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18464,10 +19420,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1244), arg0, (char **)&x0);
+      _cffi_type(1305), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1244), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1305), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18510,28 +19466,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(911), arg0, (char **)&x0);
+      _cffi_type(953), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(911), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(953), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(912), arg1, (char **)&x1);
+      _cffi_type(954), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(912), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(954), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(912), arg2, (char **)&x2);
+      _cffi_type(954), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(912), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(954), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18566,10 +19522,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(911), arg0, (char **)&x0);
+      _cffi_type(953), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(911), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(953), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18612,19 +19568,19 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(906), arg0, (char **)&x0);
+      _cffi_type(948), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(906), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(948), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18678,7 +19634,7 @@ _cffi_f_flam_log(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18716,7 +19672,7 @@ _cffi_f_flam_log10(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18739,10 +19695,10 @@ _cffi_f_flam_log10_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18754,7 +19710,7 @@ _cffi_f_flam_log10_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18792,10 +19748,10 @@ _cffi_f_flam_log10_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18807,7 +19763,7 @@ _cffi_f_flam_log10_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18845,7 +19801,7 @@ _cffi_f_flam_log1p(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18868,10 +19824,10 @@ _cffi_f_flam_log1p_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18883,7 +19839,7 @@ _cffi_f_flam_log1p_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18921,10 +19877,10 @@ _cffi_f_flam_log1p_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18936,7 +19892,7 @@ _cffi_f_flam_log1p_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18974,7 +19930,7 @@ _cffi_f_flam_log2(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18997,10 +19953,10 @@ _cffi_f_flam_log2_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19012,7 +19968,7 @@ _cffi_f_flam_log2_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19050,10 +20006,10 @@ _cffi_f_flam_log2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19065,7 +20021,7 @@ _cffi_f_flam_log2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19088,10 +20044,10 @@ _cffi_f_flam_log_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19103,7 +20059,7 @@ _cffi_f_flam_log_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19141,10 +20097,10 @@ _cffi_f_flam_log_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19156,7 +20112,7 @@ _cffi_f_flam_log_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19210,7 +20166,7 @@ _cffi_f_flam_log_softmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19263,7 +20219,7 @@ _cffi_f_flam_logical_and(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19292,10 +20248,10 @@ _cffi_f_flam_logical_and_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19316,7 +20272,7 @@ _cffi_f_flam_logical_and_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19365,10 +20321,10 @@ _cffi_f_flam_logical_and_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19380,7 +20336,7 @@ _cffi_f_flam_logical_and_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19418,7 +20374,7 @@ _cffi_f_flam_logical_not(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19441,10 +20397,10 @@ _cffi_f_flam_logical_not_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19456,7 +20412,7 @@ _cffi_f_flam_logical_not_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19494,10 +20450,10 @@ _cffi_f_flam_logical_not_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19509,7 +20465,7 @@ _cffi_f_flam_logical_not_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19562,7 +20518,7 @@ _cffi_f_flam_logical_or(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19591,10 +20547,10 @@ _cffi_f_flam_logical_or_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19615,7 +20571,7 @@ _cffi_f_flam_logical_or_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19664,10 +20620,10 @@ _cffi_f_flam_logical_or_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19679,7 +20635,7 @@ _cffi_f_flam_logical_or_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19732,7 +20688,7 @@ _cffi_f_flam_logical_xor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19761,10 +20717,10 @@ _cffi_f_flam_logical_xor_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19785,7 +20741,7 @@ _cffi_f_flam_logical_xor_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19834,10 +20790,10 @@ _cffi_f_flam_logical_xor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19849,7 +20805,7 @@ _cffi_f_flam_logical_xor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19887,7 +20843,7 @@ _cffi_f_flam_logsigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19958,7 +20914,7 @@ _cffi_f_flam_logspace(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   return pyresult;
 }
 #else
@@ -19999,10 +20955,10 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20022,7 +20978,7 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20075,7 +21031,7 @@ _cffi_f_flam_lt(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20104,10 +21060,10 @@ _cffi_f_flam_lt_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20128,7 +21084,7 @@ _cffi_f_flam_lt_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20177,10 +21133,10 @@ _cffi_f_flam_lt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20192,7 +21148,7 @@ _cffi_f_flam_lt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20286,7 +21242,7 @@ _cffi_f_flam_masked_fill(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20317,10 +21273,10 @@ _cffi_f_flam_masked_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20350,7 +21306,7 @@ _cffi_f_flam_masked_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20403,7 +21359,7 @@ _cffi_f_flam_matmul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20452,10 +21408,10 @@ _cffi_f_flam_matmul_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20467,7 +21423,7 @@ _cffi_f_flam_matmul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20505,7 +21461,7 @@ _cffi_f_flam_max(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20557,19 +21513,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1077), arg3, (char **)&x3);
+      _cffi_type(1123), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1077), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1123), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1077), arg4, (char **)&x4);
+      _cffi_type(1123), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1077), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1123), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20635,10 +21591,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20648,10 +21604,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20661,10 +21617,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg5, (char **)&x5);
+      _cffi_type(82), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20674,10 +21630,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg7, (char **)&x7);
+      _cffi_type(82), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20697,7 +21653,7 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20750,7 +21706,7 @@ _cffi_f_flam_maximum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20799,10 +21755,10 @@ _cffi_f_flam_maximum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20814,7 +21770,7 @@ _cffi_f_flam_maximum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20858,10 +21814,10 @@ _cffi_f_flam_mean(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20885,7 +21841,7 @@ _cffi_f_flam_mean(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20931,10 +21887,10 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20952,10 +21908,10 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg5, (char **)&x5);
+      _cffi_type(60), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20967,7 +21923,7 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21154,7 +22110,7 @@ _cffi_f_flam_memory_pinned_stats(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -21340,7 +22296,7 @@ _cffi_f_flam_memory_snapshot(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -21374,19 +22330,19 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(912), arg2, (char **)&x2);
+      _cffi_type(954), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(912), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(954), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21429,7 +22385,7 @@ _cffi_f_flam_memory_stats(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -21469,7 +22425,7 @@ _cffi_f_flam_memory_summary(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   return pyresult;
 }
 #else
@@ -21522,7 +22478,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21560,7 +22516,7 @@ _cffi_f_flam_min(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21612,19 +22568,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1077), arg3, (char **)&x3);
+      _cffi_type(1123), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1077), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1123), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1077), arg4, (char **)&x4);
+      _cffi_type(1123), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1077), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1123), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21689,7 +22645,7 @@ _cffi_f_flam_minimum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21738,10 +22694,10 @@ _cffi_f_flam_minimum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21753,7 +22709,7 @@ _cffi_f_flam_minimum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21791,7 +22747,7 @@ _cffi_f_flam_mish(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21814,10 +22770,10 @@ _cffi_f_flam_mish_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21829,7 +22785,7 @@ _cffi_f_flam_mish_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21882,7 +22838,7 @@ _cffi_f_flam_mm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21931,10 +22887,10 @@ _cffi_f_flam_mm_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21946,7 +22902,7 @@ _cffi_f_flam_mm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21979,10 +22935,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21992,19 +22948,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(946), arg2, (char **)&x2);
+      _cffi_type(988), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(946), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(988), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(947), arg3, (char **)&x3);
+      _cffi_type(989), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(947), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(989), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22045,19 +23001,19 @@ _cffi_f_flam_module_append(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg1, (char **)&x1);
+      _cffi_type(958), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22107,10 +23063,10 @@ _cffi_f_flam_module_buffer(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22122,7 +23078,7 @@ _cffi_f_flam_module_buffer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22160,10 +23116,10 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22175,7 +23131,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22261,7 +23217,7 @@ _cffi_f_flam_module_child_name(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22299,7 +23255,7 @@ _cffi_f_flam_module_format(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22385,7 +23341,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(979));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22433,7 +23389,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(979));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22462,19 +23418,19 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg0, (char **)&x0);
+      _cffi_type(68), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(62), arg1, (char **)&x1);
+      _cffi_type(69), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module_vtable const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(62), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(69), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22486,7 +23442,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22562,10 +23518,10 @@ _cffi_f_flam_module_parameter(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22577,7 +23533,7 @@ _cffi_f_flam_module_parameter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22598,10 +23554,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22642,19 +23598,19 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22695,10 +23651,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22743,10 +23699,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22783,10 +23739,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22831,19 +23787,19 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22899,28 +23855,28 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg2, (char **)&x2);
+      _cffi_type(958), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22963,19 +23919,19 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23034,7 +23990,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(979));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23063,10 +24019,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23120,7 +24076,7 @@ _cffi_f_flam_module_type(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23149,10 +24105,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(916), arg0, (char **)&x0);
+      _cffi_type(958), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(916), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23212,10 +24168,10 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23225,10 +24181,10 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23244,7 +24200,7 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23303,7 +24259,7 @@ _cffi_f_flam_mse_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23356,7 +24312,7 @@ _cffi_f_flam_mul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23385,10 +24341,10 @@ _cffi_f_flam_mul_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23409,7 +24365,7 @@ _cffi_f_flam_mul_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23458,10 +24414,10 @@ _cffi_f_flam_mul_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23473,7 +24429,7 @@ _cffi_f_flam_mul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23523,10 +24479,10 @@ _cffi_f_flam_multinomial(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23538,7 +24494,7 @@ _cffi_f_flam_multinomial(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23591,7 +24547,7 @@ _cffi_f_flam_mv(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23640,10 +24596,10 @@ _cffi_f_flam_mv_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23655,7 +24611,7 @@ _cffi_f_flam_mv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23699,10 +24655,10 @@ _cffi_f_flam_nansum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23726,7 +24682,7 @@ _cffi_f_flam_nansum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23786,7 +24742,7 @@ _cffi_f_flam_narrow(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23839,7 +24795,7 @@ _cffi_f_flam_ne(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23868,10 +24824,10 @@ _cffi_f_flam_ne_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23892,7 +24848,7 @@ _cffi_f_flam_ne_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23941,10 +24897,10 @@ _cffi_f_flam_ne_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23956,7 +24912,7 @@ _cffi_f_flam_ne_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23994,7 +24950,7 @@ _cffi_f_flam_neg(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24017,10 +24973,10 @@ _cffi_f_flam_neg_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24032,7 +24988,7 @@ _cffi_f_flam_neg_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24070,10 +25026,10 @@ _cffi_f_flam_neg_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24085,7 +25041,7 @@ _cffi_f_flam_neg_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24161,7 +25117,7 @@ _cffi_f_flam_nll_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24192,7 +25148,7 @@ _cffi_f_flam_nn_activation(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   return pyresult;
 }
 #else
@@ -24228,10 +25184,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24241,10 +25197,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24254,10 +25210,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg4, (char **)&x4);
+      _cffi_type(82), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24273,7 +25229,7 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24350,7 +25306,7 @@ _cffi_f_flam_nn_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   return pyresult;
 }
 #else
@@ -24410,10 +25366,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24423,10 +25379,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg4, (char **)&x4);
+      _cffi_type(82), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24436,10 +25392,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg6, (char **)&x6);
+      _cffi_type(82), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24449,10 +25405,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg8, (char **)&x8);
+      _cffi_type(82), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24484,7 +25440,7 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24515,7 +25471,7 @@ _cffi_f_flam_nn_dropout(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   return pyresult;
 }
 #else
@@ -24555,7 +25511,7 @@ _cffi_f_flam_nn_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   return pyresult;
 }
 #else
@@ -24613,7 +25569,7 @@ _cffi_f_flam_nn_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   return pyresult;
 }
 #else
@@ -24649,10 +25605,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24662,10 +25618,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24675,10 +25631,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg4, (char **)&x4);
+      _cffi_type(82), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24694,7 +25650,7 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24721,7 +25677,7 @@ _cffi_f_flam_nn_sequential(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(916));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
   return pyresult;
 }
 #else
@@ -24796,7 +25752,7 @@ _cffi_f_flam_node_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24844,7 +25800,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1250));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1311));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24951,10 +25907,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1250), arg0, (char **)&x0);
+      _cffi_type(1311), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1250), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1311), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25004,7 +25960,7 @@ _cffi_f_flam_node_variable(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25054,10 +26010,10 @@ _cffi_f_flam_norm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25081,7 +26037,7 @@ _cffi_f_flam_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25130,10 +26086,10 @@ _cffi_f_flam_normal(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg2, (char **)&x2);
+      _cffi_type(251), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25145,7 +26101,7 @@ _cffi_f_flam_normal(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25178,10 +26134,10 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25195,10 +26151,10 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25210,7 +26166,7 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25245,10 +26201,10 @@ _cffi_f_flam_ones(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25276,7 +26232,7 @@ _cffi_f_flam_ones(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25336,7 +26292,7 @@ _cffi_f_flam_ones_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25371,10 +26327,10 @@ _cffi_f_flam_optimizer_add_group(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25514,10 +26470,10 @@ _cffi_f_flam_optimizer_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25560,10 +26516,10 @@ _cffi_f_flam_optimizer_set_lr(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25621,7 +26577,7 @@ _cffi_f_flam_optimizer_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(979));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25644,10 +26600,10 @@ _cffi_f_flam_optimizer_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25688,10 +26644,10 @@ _cffi_f_flam_optimizer_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25760,7 +26716,7 @@ _cffi_f_flam_outer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25809,10 +26765,10 @@ _cffi_f_flam_outer_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25824,7 +26780,7 @@ _cffi_f_flam_outer_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25864,10 +26820,10 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25883,7 +26839,7 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25921,7 +26877,7 @@ _cffi_f_flam_positive(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25974,7 +26930,7 @@ _cffi_f_flam_pow(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26003,10 +26959,10 @@ _cffi_f_flam_pow_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26027,7 +26983,7 @@ _cffi_f_flam_pow_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26076,10 +27032,10 @@ _cffi_f_flam_pow_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26091,7 +27047,7 @@ _cffi_f_flam_pow_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26133,10 +27089,10 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26156,7 +27112,7 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26193,10 +27149,10 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26206,10 +27162,10 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg2, (char **)&x2);
+      _cffi_type(251), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26233,7 +27189,7 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26293,7 +27249,7 @@ _cffi_f_flam_rand_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26342,10 +27298,10 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26355,10 +27311,10 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg4, (char **)&x4);
+      _cffi_type(251), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26382,7 +27338,7 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26419,10 +27375,10 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26432,10 +27388,10 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg2, (char **)&x2);
+      _cffi_type(251), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26459,7 +27415,7 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26519,7 +27475,7 @@ _cffi_f_flam_randn_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26552,10 +27508,10 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26569,10 +27525,10 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26584,7 +27540,7 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26623,10 +27579,10 @@ _cffi_f_flam_randperm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg1, (char **)&x1);
+      _cffi_type(251), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26650,7 +27606,7 @@ _cffi_f_flam_randperm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26688,7 +27644,7 @@ _cffi_f_flam_ravel(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26726,7 +27682,7 @@ _cffi_f_flam_reciprocal(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26749,10 +27705,10 @@ _cffi_f_flam_reciprocal_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26764,7 +27720,7 @@ _cffi_f_flam_reciprocal_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26802,10 +27758,10 @@ _cffi_f_flam_reciprocal_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26817,7 +27773,7 @@ _cffi_f_flam_reciprocal_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26855,7 +27811,7 @@ _cffi_f_flam_relu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26893,7 +27849,7 @@ _cffi_f_flam_relu6(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26916,10 +27872,10 @@ _cffi_f_flam_relu6_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26931,7 +27887,7 @@ _cffi_f_flam_relu6_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26954,10 +27910,10 @@ _cffi_f_flam_relu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26969,7 +27925,7 @@ _cffi_f_flam_relu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27022,7 +27978,7 @@ _cffi_f_flam_remainder(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27051,10 +28007,10 @@ _cffi_f_flam_remainder_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27075,7 +28031,7 @@ _cffi_f_flam_remainder_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27124,10 +28080,10 @@ _cffi_f_flam_remainder_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27139,7 +28095,7 @@ _cffi_f_flam_remainder_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27179,10 +28135,10 @@ _cffi_f_flam_repeat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27198,7 +28154,7 @@ _cffi_f_flam_repeat(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27242,10 +28198,10 @@ _cffi_f_flam_repeat_interleave(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27257,7 +28213,7 @@ _cffi_f_flam_repeat_interleave(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27297,10 +28253,10 @@ _cffi_f_flam_reshape(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27316,7 +28272,7 @@ _cffi_f_flam_reshape(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27369,7 +28325,7 @@ _cffi_f_flam_reshape_as(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27400,19 +28356,19 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27428,7 +28384,7 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27472,10 +28428,10 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27485,10 +28441,10 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27504,7 +28460,7 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27552,7 +28508,7 @@ _cffi_f_flam_round(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27581,10 +28537,10 @@ _cffi_f_flam_round_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27600,7 +28556,7 @@ _cffi_f_flam_round_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27644,10 +28600,10 @@ _cffi_f_flam_round_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27659,7 +28615,7 @@ _cffi_f_flam_round_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27697,7 +28653,7 @@ _cffi_f_flam_rsqrt(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27720,10 +28676,10 @@ _cffi_f_flam_rsqrt_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27735,7 +28691,7 @@ _cffi_f_flam_rsqrt_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27773,10 +28729,10 @@ _cffi_f_flam_rsqrt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27788,7 +28744,7 @@ _cffi_f_flam_rsqrt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27847,7 +28803,7 @@ _cffi_f_flam_rsub(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27870,10 +28826,10 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(225), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(225), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27885,7 +28841,7 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27933,7 +28889,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1256));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1317));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27954,10 +28910,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1256), arg0, (char **)&x0);
+      _cffi_type(1317), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1256), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1317), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28000,7 +28956,7 @@ _cffi_f_flam_scalar_bool(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   return pyresult;
 }
 #else
@@ -28030,7 +28986,7 @@ _cffi_f_flam_scalar_f64(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   return pyresult;
 }
 #else
@@ -28060,7 +29016,7 @@ _cffi_f_flam_scalar_i64(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   return pyresult;
 }
 #else
@@ -28129,7 +29085,7 @@ _cffi_f_flam_scatter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28162,10 +29118,10 @@ _cffi_f_flam_scatter_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28199,7 +29155,7 @@ _cffi_f_flam_scatter_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28269,7 +29225,7 @@ _cffi_f_flam_scatter_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28302,10 +29258,10 @@ _cffi_f_flam_scatter_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28339,7 +29295,7 @@ _cffi_f_flam_scatter_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28405,10 +29361,10 @@ _cffi_f_flam_scatter_add_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28420,7 +29376,7 @@ _cffi_f_flam_scatter_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28486,10 +29442,10 @@ _cffi_f_flam_scatter_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg4, (char **)&x4);
+      _cffi_type(60), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28501,7 +29457,7 @@ _cffi_f_flam_scatter_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28522,10 +29478,10 @@ _cffi_f_flam_scheduler_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(976), arg0, (char **)&x0);
+      _cffi_type(1018), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(976), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28560,10 +29516,10 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(976), arg0, (char **)&x0);
+      _cffi_type(1018), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(976), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28659,7 +29615,7 @@ _cffi_f_flam_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28697,7 +29653,7 @@ _cffi_f_flam_selu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28720,10 +29676,10 @@ _cffi_f_flam_selu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28735,7 +29691,7 @@ _cffi_f_flam_selu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28907,7 +29863,7 @@ _cffi_f_flam_sgd_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(154));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(161));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28915,9 +29871,9 @@ _cffi_f_flam_sgd_new(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_sgd_new _cffi_d_flam_sgd_new
 #endif
 
-static int32_t _cffi_d_flam_sgd_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, double x6, double x7, double x8, double x9, int32_t x10, int32_t x11, int32_t x12)
+static int32_t _cffi_d_flam_sgd_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, double x6, double x7, double x8, double x9, int32_t x10, int32_t x11, int32_t x12, flam_tensor const * x13, flam_tensor const * x14)
 {
-  return flam_sgd_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12);
+  return flam_sgd_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14);
 }
 #ifndef PYPY_VERSION
 static PyObject *
@@ -28936,6 +29892,8 @@ _cffi_f_flam_sgd_step(PyObject *self, PyObject *args)
   int32_t x10;
   int32_t x11;
   int32_t x12;
+  flam_tensor const * x13;
+  flam_tensor const * x14;
   Py_ssize_t datasize;
   struct _cffi_freeme_s *large_args_free = NULL;
   int32_t result;
@@ -28953,8 +29911,10 @@ _cffi_f_flam_sgd_step(PyObject *self, PyObject *args)
   PyObject *arg10;
   PyObject *arg11;
   PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
 
-  if (!PyArg_UnpackTuple(args, "flam_sgd_step", 13, 13, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12))
+  if (!PyArg_UnpackTuple(args, "flam_sgd_step", 15, 15, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14))
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
@@ -29024,9 +29984,27 @@ _cffi_f_flam_sgd_step(PyObject *self, PyObject *args)
   if (x12 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg13, (char **)&x13);
+  if (datasize != 0) {
+    x13 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg13, (char **)&x13,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg14, (char **)&x14);
+  if (datasize != 0) {
+    x14 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg14, (char **)&x14,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
   Py_BEGIN_ALLOW_THREADS
   _cffi_restore_errno();
-  { result = flam_sgd_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12); }
+  { result = flam_sgd_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14); }
   _cffi_save_errno();
   Py_END_ALLOW_THREADS
 
@@ -29069,7 +30047,7 @@ _cffi_f_flam_sigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29092,10 +30070,10 @@ _cffi_f_flam_sigmoid_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29107,7 +30085,7 @@ _cffi_f_flam_sigmoid_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29145,10 +30123,10 @@ _cffi_f_flam_sigmoid_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29160,7 +30138,7 @@ _cffi_f_flam_sigmoid_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29198,7 +30176,7 @@ _cffi_f_flam_sign(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29221,10 +30199,10 @@ _cffi_f_flam_sign_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29236,7 +30214,7 @@ _cffi_f_flam_sign_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29274,10 +30252,10 @@ _cffi_f_flam_sign_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29289,7 +30267,7 @@ _cffi_f_flam_sign_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29327,7 +30305,7 @@ _cffi_f_flam_silu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29350,10 +30328,10 @@ _cffi_f_flam_silu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29365,7 +30343,7 @@ _cffi_f_flam_silu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29403,7 +30381,7 @@ _cffi_f_flam_sin(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29426,10 +30404,10 @@ _cffi_f_flam_sin_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29441,7 +30419,7 @@ _cffi_f_flam_sin_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29479,10 +30457,10 @@ _cffi_f_flam_sin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29494,7 +30472,7 @@ _cffi_f_flam_sin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29532,7 +30510,7 @@ _cffi_f_flam_sinh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29555,10 +30533,10 @@ _cffi_f_flam_sinh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29570,7 +30548,7 @@ _cffi_f_flam_sinh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29608,10 +30586,10 @@ _cffi_f_flam_sinh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29623,7 +30601,7 @@ _cffi_f_flam_sinh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29689,7 +30667,7 @@ _cffi_f_flam_slice(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29754,7 +30732,7 @@ _cffi_f_flam_smooth_l1_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29808,7 +30786,7 @@ _cffi_f_flam_softmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29862,7 +30840,7 @@ _cffi_f_flam_softplus(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29900,7 +30878,7 @@ _cffi_f_flam_softsign(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29954,7 +30932,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29996,10 +30974,10 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30019,7 +30997,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30057,7 +31035,7 @@ _cffi_f_flam_sqrt(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30080,10 +31058,10 @@ _cffi_f_flam_sqrt_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30095,7 +31073,7 @@ _cffi_f_flam_sqrt_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30133,10 +31111,10 @@ _cffi_f_flam_sqrt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30148,7 +31126,7 @@ _cffi_f_flam_sqrt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30186,7 +31164,7 @@ _cffi_f_flam_square(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30209,10 +31187,10 @@ _cffi_f_flam_square_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30224,7 +31202,7 @@ _cffi_f_flam_square_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30262,10 +31240,10 @@ _cffi_f_flam_square_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30277,7 +31255,7 @@ _cffi_f_flam_square_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30317,10 +31295,10 @@ _cffi_f_flam_squeeze(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30336,7 +31314,7 @@ _cffi_f_flam_squeeze(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30367,19 +31345,19 @@ _cffi_f_flam_squeeze_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30395,7 +31373,7 @@ _cffi_f_flam_squeeze_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30449,7 +31427,7 @@ _cffi_f_flam_stack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30499,10 +31477,10 @@ _cffi_f_flam_stack_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30514,7 +31492,7 @@ _cffi_f_flam_stack_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30552,10 +31530,10 @@ _cffi_f_flam_state_get(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30567,7 +31545,7 @@ _cffi_f_flam_state_get(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30615,7 +31593,7 @@ _cffi_f_flam_state_name(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30642,7 +31620,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(979));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
   return pyresult;
 }
 #else
@@ -30662,10 +31640,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(979), arg0, (char **)&x0);
+      _cffi_type(1021), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(979), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1021), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30698,10 +31676,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(979), arg0, (char **)&x0);
+      _cffi_type(1021), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(979), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1021), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30744,19 +31722,19 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(979), arg0, (char **)&x0);
+      _cffi_type(1021), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(979), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1021), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(68), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30863,7 +31841,7 @@ _cffi_f_flam_state_tensor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30907,10 +31885,10 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30934,7 +31912,7 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30978,10 +31956,10 @@ _cffi_f_flam_std_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31005,7 +31983,7 @@ _cffi_f_flam_std_unbiased(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31036,10 +32014,10 @@ _cffi_f_flam_step_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(154), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(154), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31059,7 +32037,7 @@ _cffi_f_flam_step_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(976));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1018));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31090,7 +32068,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
   return pyresult;
 }
 #else
@@ -31120,7 +32098,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
   return pyresult;
 }
 #else
@@ -31142,10 +32120,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg0, (char **)&x0);
+      _cffi_type(895), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31190,10 +32168,10 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(179), arg1, (char **)&x1);
+      _cffi_type(186), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(179), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(186), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31205,7 +32183,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31228,10 +32206,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg0, (char **)&x0);
+      _cffi_type(895), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31266,10 +32244,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg0, (char **)&x0);
+      _cffi_type(895), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31281,7 +32259,7 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(179));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31322,7 +32300,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1265));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
   return pyresult;
 }
 #else
@@ -31344,10 +32322,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg0, (char **)&x0);
+      _cffi_type(895), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31388,19 +32366,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg0, (char **)&x0);
+      _cffi_type(895), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(947), arg1, (char **)&x1);
+      _cffi_type(989), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(947), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(989), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31441,19 +32419,19 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg0, (char **)&x0);
+      _cffi_type(895), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(868), arg1, (char **)&x1);
+      _cffi_type(884), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(868), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31486,10 +32464,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1265), arg0, (char **)&x0);
+      _cffi_type(1326), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1265), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1326), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31522,10 +32500,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1265), arg0, (char **)&x0);
+      _cffi_type(1326), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1265), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1326), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31560,10 +32538,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg0, (char **)&x0);
+      _cffi_type(895), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31634,7 +32612,7 @@ _cffi_f_flam_sub(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31665,10 +32643,10 @@ _cffi_f_flam_sub_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31693,7 +32671,7 @@ _cffi_f_flam_sub_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31748,10 +32726,10 @@ _cffi_f_flam_sub_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31763,7 +32741,7 @@ _cffi_f_flam_sub_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31807,10 +32785,10 @@ _cffi_f_flam_sum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31834,7 +32812,7 @@ _cffi_f_flam_sum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31880,10 +32858,10 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31901,10 +32879,10 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg5, (char **)&x5);
+      _cffi_type(60), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31916,7 +32894,7 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31954,7 +32932,7 @@ _cffi_f_flam_t(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31977,10 +32955,10 @@ _cffi_f_flam_t_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31992,7 +32970,7 @@ _cffi_f_flam_t_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32045,7 +33023,7 @@ _cffi_f_flam_take(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32094,10 +33072,10 @@ _cffi_f_flam_take_along_dim(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32109,7 +33087,7 @@ _cffi_f_flam_take_along_dim(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32147,7 +33125,7 @@ _cffi_f_flam_tan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32170,10 +33148,10 @@ _cffi_f_flam_tan_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32185,7 +33163,7 @@ _cffi_f_flam_tan_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32223,10 +33201,10 @@ _cffi_f_flam_tan_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32238,7 +33216,7 @@ _cffi_f_flam_tan_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32276,7 +33254,7 @@ _cffi_f_flam_tanh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32299,10 +33277,10 @@ _cffi_f_flam_tanh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32314,7 +33292,7 @@ _cffi_f_flam_tanh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32352,10 +33330,10 @@ _cffi_f_flam_tanh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32367,7 +33345,7 @@ _cffi_f_flam_tanh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32405,7 +33383,7 @@ _cffi_f_flam_tanhshrink(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32443,7 +33421,7 @@ _cffi_f_flam_tensor_base(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32481,7 +33459,7 @@ _cffi_f_flam_tensor_data_ptr(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(179));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32504,10 +33482,10 @@ _cffi_f_flam_tensor_detach_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32714,19 +33692,19 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(179), arg0, (char **)&x0);
+      _cffi_type(186), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(179), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(186), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32736,10 +33714,10 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg3, (char **)&x3);
+      _cffi_type(82), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32756,15 +33734,15 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   if (x6 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(825));
+  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(841));
   if (x7 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(179), arg8, (char **)&x8);
+      _cffi_type(186), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(179), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(186), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32776,7 +33754,7 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32814,7 +33792,7 @@ _cffi_f_flam_tensor_grad(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32852,7 +33830,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1250));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1311));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32890,7 +33868,7 @@ _cffi_f_flam_tensor_grad_fn_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(61));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33147,10 +34125,10 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(752), arg0, (char **)&x0);
+      _cffi_type(768), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(752), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(768), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33166,7 +34144,7 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33187,10 +34165,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1271), arg0, (char **)&x0);
+      _cffi_type(1332), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1271), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1332), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33225,10 +34203,10 @@ _cffi_f_flam_tensor_list_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(752), arg0, (char **)&x0);
+      _cffi_type(768), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(752), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(768), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33261,10 +34239,10 @@ _cffi_f_flam_tensor_mark_written(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33419,19 +34397,19 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(879), arg1, (char **)&x1);
+      _cffi_type(895), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(879), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(895), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33472,19 +34450,19 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(61), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_hook_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33496,7 +34474,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1241));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1302));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33525,19 +34503,19 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(54), arg1, (char **)&x1);
+      _cffi_type(61), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_hook_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(54), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33549,7 +34527,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1241));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1302));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33570,10 +34548,10 @@ _cffi_f_flam_tensor_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33661,7 +34639,7 @@ _cffi_f_flam_tensor_retain(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33684,10 +34662,10 @@ _cffi_f_flam_tensor_retain_grad(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33766,10 +34744,10 @@ _cffi_f_flam_tensor_set_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33819,10 +34797,10 @@ _cffi_f_flam_tensor_set_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33872,10 +34850,10 @@ _cffi_f_flam_tensor_set_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34030,7 +35008,7 @@ _cffi_f_flam_tensor_sizes(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(75));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(82));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34068,7 +35046,7 @@ _cffi_f_flam_tensor_storage_data(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(179));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34182,7 +35160,7 @@ _cffi_f_flam_tensor_strides(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(75));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(82));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34274,7 +35252,7 @@ _cffi_f_flam_threshold(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34305,10 +35283,10 @@ _cffi_f_flam_threshold_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34328,7 +35306,7 @@ _cffi_f_flam_threshold_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34368,10 +35346,10 @@ _cffi_f_flam_tile(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34387,7 +35365,7 @@ _cffi_f_flam_tile(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34441,7 +35419,7 @@ _cffi_f_flam_transpose(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34472,10 +35450,10 @@ _cffi_f_flam_transpose_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34495,7 +35473,7 @@ _cffi_f_flam_transpose_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34543,7 +35521,7 @@ _cffi_f_flam_tril(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34572,10 +35550,10 @@ _cffi_f_flam_tril_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34591,7 +35569,7 @@ _cffi_f_flam_tril_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34635,10 +35613,10 @@ _cffi_f_flam_tril_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34650,7 +35628,7 @@ _cffi_f_flam_tril_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34698,7 +35676,7 @@ _cffi_f_flam_triu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34727,10 +35705,10 @@ _cffi_f_flam_triu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34746,7 +35724,7 @@ _cffi_f_flam_triu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34790,10 +35768,10 @@ _cffi_f_flam_triu_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg2, (char **)&x2);
+      _cffi_type(60), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34805,7 +35783,7 @@ _cffi_f_flam_triu_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34843,7 +35821,7 @@ _cffi_f_flam_trunc(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34866,10 +35844,10 @@ _cffi_f_flam_trunc_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34881,7 +35859,7 @@ _cffi_f_flam_trunc_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34919,10 +35897,10 @@ _cffi_f_flam_trunc_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg1, (char **)&x1);
+      _cffi_type(60), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34934,7 +35912,7 @@ _cffi_f_flam_trunc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34982,7 +35960,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1271));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35028,10 +36006,10 @@ _cffi_f_flam_unflatten(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg2, (char **)&x2);
+      _cffi_type(82), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35047,7 +36025,7 @@ _cffi_f_flam_unflatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35107,7 +36085,7 @@ _cffi_f_flam_unfold_dim(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35140,10 +36118,10 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35157,10 +36135,10 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(235), arg3, (char **)&x3);
+      _cffi_type(251), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(235), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35172,7 +36150,7 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35220,7 +36198,7 @@ _cffi_f_flam_unsqueeze(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35249,10 +36227,10 @@ _cffi_f_flam_unsqueeze_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35268,7 +36246,7 @@ _cffi_f_flam_unsqueeze_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35312,10 +36290,10 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35339,7 +36317,7 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35383,10 +36361,10 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35410,7 +36388,7 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35516,10 +36494,10 @@ _cffi_f_flam_view(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg1, (char **)&x1);
+      _cffi_type(82), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35535,7 +36513,7 @@ _cffi_f_flam_view(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35588,7 +36566,7 @@ _cffi_f_flam_view_as(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35636,7 +36614,7 @@ _cffi_f_flam_vstack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35700,7 +36678,7 @@ _cffi_f_flam_where(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35760,10 +36738,10 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg3, (char **)&x3);
+      _cffi_type(60), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35775,7 +36753,7 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35798,10 +36776,10 @@ _cffi_f_flam_zero_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(53), arg0, (char **)&x0);
+      _cffi_type(60), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(53), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35813,7 +36791,7 @@ _cffi_f_flam_zero_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35848,10 +36826,10 @@ _cffi_f_flam_zeros(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(75), arg0, (char **)&x0);
+      _cffi_type(82), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(75), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35879,7 +36857,7 @@ _cffi_f_flam_zeros(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35939,7 +36917,7 @@ _cffi_f_flam_zeros_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(53));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36044,676 +37022,695 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_abs },
-  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_abs_ },
-  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_abs_out },
-  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_acos },
-  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_acos_ },
-  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_acos_out },
-  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_acosh },
-  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_acosh_ },
-  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_acosh_out },
-  { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_adam_new },
-  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1045), (void *)_cffi_d_flam_adam_step },
-  { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_adamw_new },
-  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_adaptive_avg_pool2d },
-  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_add },
-  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 251), (void *)_cffi_d_flam_add_ },
-  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_add_out },
-  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 412), (void *)_cffi_d_flam_addcdiv },
-  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 261), (void *)_cffi_d_flam_addcdiv_ },
-  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 433), (void *)_cffi_d_flam_addcdiv_out },
-  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 412), (void *)_cffi_d_flam_addcmul },
-  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 261), (void *)_cffi_d_flam_addcmul_ },
-  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 433), (void *)_cffi_d_flam_addcmul_out },
-  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_addmm },
-  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_addmm_ },
-  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 425), (void *)_cffi_d_flam_addmm_out },
-  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 590), (void *)_cffi_d_flam_all },
-  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_all_out },
-  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 590), (void *)_cffi_d_flam_amax },
-  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_amax_out },
-  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 590), (void *)_cffi_d_flam_amin },
-  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_amin_out },
-  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 590), (void *)_cffi_d_flam_any },
-  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 596), (void *)_cffi_d_flam_any_out },
-  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 459), (void *)_cffi_d_flam_arange },
-  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 553), (void *)_cffi_d_flam_argmax },
-  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 558), (void *)_cffi_d_flam_argmax_out },
-  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 553), (void *)_cffi_d_flam_argmin },
-  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 558), (void *)_cffi_d_flam_argmin_out },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_as_strided },
-  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_asin },
-  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_asin_ },
-  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_asin_out },
-  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_asinh },
-  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_asinh_ },
-  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_asinh_out },
-  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_atan },
-  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_atan2 },
-  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_atan2_ },
-  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_atan2_out },
-  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_atan_ },
-  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_atan_out },
-  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_atanh },
-  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_atanh_ },
-  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_atanh_out },
-  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_atleast_1d },
-  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_atleast_2d },
-  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_atleast_3d },
-  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 625), (void *)_cffi_d_flam_avg_pool2d },
-  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_baddbmm },
-  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_baddbmm_ },
-  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 425), (void *)_cffi_d_flam_baddbmm_out },
-  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_batch_norm },
-  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 357), (void *)_cffi_d_flam_bernoulli },
-  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_bernoulli_ },
-  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 446), (void *)_cffi_d_flam_binary_cross_entropy },
-  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 452), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
-  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_bitwise_and },
-  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_bitwise_and_ },
-  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_bitwise_and_out },
-  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_bitwise_left_shift },
-  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_bitwise_left_shift_ },
-  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_bitwise_left_shift_out },
-  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_bitwise_not },
-  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_bitwise_not_ },
-  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_bitwise_not_out },
-  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_bitwise_or },
-  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_bitwise_or_ },
-  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_bitwise_or_out },
-  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_bitwise_right_shift },
-  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_bitwise_right_shift_ },
-  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_bitwise_right_shift_out },
-  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_bitwise_xor },
-  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_bitwise_xor_ },
-  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_bitwise_xor_out },
-  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_bmm },
-  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_bmm_out },
-  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 839), (void *)_cffi_d_flam_broadcast_tensors },
-  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_broadcast_to },
-  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 321), (void *)_cffi_d_flam_cat },
-  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 326), (void *)_cffi_d_flam_cat_out },
-  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_ceil },
-  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_ceil_ },
-  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_ceil_out },
-  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 335), (void *)_cffi_d_flam_celu },
-  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 222), (void *)_cffi_d_flam_celu_ },
-  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 858), (void *)_cffi_d_flam_chunk },
-  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_clamp },
-  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 256), (void *)_cffi_d_flam_clamp_ },
-  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_clamp_max },
-  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_clamp_max_ },
-  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_clamp_max_out },
-  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_clamp_min },
-  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_clamp_min_ },
-  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_clamp_min_out },
-  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 440), (void *)_cffi_d_flam_clamp_out },
-  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_clone },
-  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_contiguous },
-  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 467), (void *)_cffi_d_flam_conv1d },
-  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 467), (void *)_cffi_d_flam_conv2d },
-  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 479), (void *)_cffi_d_flam_conv_transpose2d },
-  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_cos },
-  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_cos_ },
-  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_cos_out },
-  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_cosh },
-  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_cosh_ },
-  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_cosh_out },
-  { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 153), (void *)_cffi_d_flam_cosine_annealing_lr_new },
-  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_count_nonzero },
-  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 500), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_abs },
+  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_abs_ },
+  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_abs_out },
+  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_acos },
+  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_acos_ },
+  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_acos_out },
+  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_acosh },
+  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_acosh_ },
+  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_acosh_out },
+  { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_adam_new },
+  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1089), (void *)_cffi_d_flam_adam_step },
+  { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_adamw_new },
+  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_adaptive_avg_pool2d },
+  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_add },
+  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_add_ },
+  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_add_out },
+  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 428), (void *)_cffi_d_flam_addcdiv },
+  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 277), (void *)_cffi_d_flam_addcdiv_ },
+  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_addcdiv_out },
+  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 428), (void *)_cffi_d_flam_addcmul },
+  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 277), (void *)_cffi_d_flam_addcmul_ },
+  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_addcmul_out },
+  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_addmm },
+  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_addmm_ },
+  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_addmm_out },
+  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_all },
+  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_all_out },
+  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_amax },
+  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_amax_out },
+  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_amin },
+  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_amin_out },
+  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_any },
+  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_any_out },
+  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_arange },
+  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_argmax },
+  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 574), (void *)_cffi_d_flam_argmax_out },
+  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_argmin },
+  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 574), (void *)_cffi_d_flam_argmin_out },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 665), (void *)_cffi_d_flam_as_strided },
+  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_asin },
+  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_asin_ },
+  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_asin_out },
+  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_asinh },
+  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_asinh_ },
+  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_asinh_out },
+  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atan },
+  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_atan2 },
+  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_atan2_ },
+  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_atan2_out },
+  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_atan_ },
+  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_atan_out },
+  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atanh },
+  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_atanh_ },
+  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_atanh_out },
+  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_1d },
+  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_2d },
+  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_3d },
+  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_autocast_cache_enabled },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1340), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_autocast_dtype },
+  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_autocast_enabled },
+  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1148), (void *)_cffi_d_flam_autocast_push },
+  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_autocast_set },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_avg_pool2d },
+  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_baddbmm },
+  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_baddbmm_ },
+  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_baddbmm_out },
+  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 381), (void *)_cffi_d_flam_batch_norm },
+  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_bernoulli },
+  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 253), (void *)_cffi_d_flam_bernoulli_ },
+  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_binary_cross_entropy },
+  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 468), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_and },
+  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_and_ },
+  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_and_out },
+  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_left_shift },
+  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_left_shift_ },
+  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_left_shift_out },
+  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_bitwise_not },
+  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_bitwise_not_ },
+  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_bitwise_not_out },
+  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_or },
+  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_or_ },
+  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_or_out },
+  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_right_shift },
+  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_right_shift_ },
+  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_right_shift_out },
+  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_xor },
+  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_xor_ },
+  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_xor_out },
+  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bmm },
+  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bmm_out },
+  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 855), (void *)_cffi_d_flam_broadcast_tensors },
+  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_broadcast_to },
+  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_cat },
+  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_cat_out },
+  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_ceil },
+  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_ceil_ },
+  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_ceil_out },
+  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_celu },
+  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_celu_ },
+  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_chunk },
+  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_clamp },
+  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_clamp_ },
+  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_clamp_max },
+  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_clamp_max_ },
+  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_clamp_max_out },
+  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_clamp_min },
+  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_clamp_min_ },
+  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_clamp_min_out },
+  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_clone },
+  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_contiguous },
+  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 483), (void *)_cffi_d_flam_conv1d },
+  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 483), (void *)_cffi_d_flam_conv2d },
+  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 495), (void *)_cffi_d_flam_conv_transpose2d },
+  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_cos },
+  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_cos_ },
+  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_cos_out },
+  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_cosh },
+  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_cosh_ },
+  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_cosh_out },
+  { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 160), (void *)_cffi_d_flam_cosine_annealing_lr_new },
+  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_count_nonzero },
+  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_cross_entropy },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 705), (void *)_cffi_d_flam_cumprod },
-  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 301), (void *)_cffi_d_flam_cumprod_ },
-  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 716), (void *)_cffi_d_flam_cumprod_out },
-  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 705), (void *)_cffi_d_flam_cumsum },
-  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 301), (void *)_cffi_d_flam_cumsum_ },
-  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 716), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_cumprod },
+  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_cumprod_ },
+  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_cumprod_out },
+  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_cumsum },
+  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_cumsum_ },
+  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_cumsum_out },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 39), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 36), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1225), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1152), (void *)_cffi_d_flam_dataset_size },
-  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_detach },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1093), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1088), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1093), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1097), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1283), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1210), (void *)_cffi_d_flam_dataset_size },
+  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_detach },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_name },
-  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 866), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1102), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 882), (void *)_cffi_d_flam_device_parse },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1160), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
-  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_diagonal },
-  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_div },
-  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 274), (void *)_cffi_d_flam_div_ },
-  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 519), (void *)_cffi_d_flam_div_out },
-  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_dot },
-  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_dot_out },
-  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 344), (void *)_cffi_d_flam_dropout },
-  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_dropout_ },
-  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_dstack },
-  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 335), (void *)_cffi_d_flam_elu },
-  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 222), (void *)_cffi_d_flam_elu_ },
-  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_embedding },
-  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_empty },
-  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_empty_like },
-  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 781), (void *)_cffi_d_flam_empty_strided },
-  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_eq },
-  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_eq_ },
-  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_eq_out },
-  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_erf },
-  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_erf_ },
-  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_erf_out },
-  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_erfc },
-  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_erfc_ },
-  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1279), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 874), (void *)_cffi_d_flam_error_code_of },
+  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_diagonal },
+  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_div },
+  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_div_ },
+  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 535), (void *)_cffi_d_flam_div_out },
+  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_dot },
+  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_dot_out },
+  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_dropout },
+  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 258), (void *)_cffi_d_flam_dropout_ },
+  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_dstack },
+  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_elu },
+  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_elu_ },
+  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_embedding },
+  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_empty },
+  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_empty_like },
+  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_empty_strided },
+  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_eq },
+  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_eq_ },
+  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_eq_out },
+  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_erf },
+  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_erf_ },
+  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_erf_out },
+  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_erfc },
+  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_erfc_ },
+  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_erfc_out },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1340), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 890), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1218), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1228), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1228), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1220), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1276), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1286), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1286), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1278), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 43), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 881), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 884), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 897), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 900), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 889), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 877), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1231), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1231), (void *)_cffi_d_flam_event_retain },
-  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_exp },
-  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_exp2 },
-  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_exp2_ },
-  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_exp2_out },
-  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_exp_ },
-  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_exp_out },
-  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_expand },
-  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_expand_as },
-  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_expm1 },
-  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_expm1_ },
-  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_expm1_out },
-  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 237), (void *)_cffi_d_flam_exponential_ },
-  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 800), (void *)_cffi_d_flam_eye },
-  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_fill_ },
-  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_flatten },
-  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_flip },
-  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_fliplr },
-  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_flipud },
-  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_floor },
-  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_floor_ },
-  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_floor_divide },
-  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_floor_divide_ },
-  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_floor_divide_out },
-  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_floor_out },
-  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_fmax },
-  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_fmax_out },
-  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_fmin },
-  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_fmin_out },
-  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_fmod },
-  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_fmod_ },
-  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1234), (void *)_cffi_d_flam_format_options_init },
-  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_frac },
-  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_frac_ },
-  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_frac_out },
-  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1113), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1210), (void *)_cffi_d_flam_frame_push },
-  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 766), (void *)_cffi_d_flam_full },
-  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_full_like },
-  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 828), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1110), (void *)_cffi_d_flam_function_wanted },
-  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 666), (void *)_cffi_d_flam_gather },
-  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 671), (void *)_cffi_d_flam_gather_out },
-  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_ge },
-  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_ge_ },
-  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_ge_out },
-  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_gelu },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 905), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 893), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_event_retain },
+  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_exp },
+  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_exp2 },
+  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_exp2_ },
+  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_exp2_out },
+  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_exp_ },
+  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_exp_out },
+  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_expand },
+  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_expand_as },
+  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_expm1 },
+  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_expm1_ },
+  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_expm1_out },
+  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 253), (void *)_cffi_d_flam_exponential_ },
+  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 816), (void *)_cffi_d_flam_eye },
+  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_fill_ },
+  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_flatten },
+  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_flip },
+  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_fliplr },
+  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_flipud },
+  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_floor },
+  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_floor_ },
+  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_floor_divide },
+  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_floor_divide_ },
+  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_floor_divide_out },
+  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_floor_out },
+  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_fmax },
+  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_fmax_out },
+  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_fmin },
+  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_fmin_out },
+  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_fmod },
+  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_fmod_ },
+  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_fmod_out },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1292), (void *)_cffi_d_flam_format_options_init },
+  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_frac },
+  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_frac_ },
+  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_frac_out },
+  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_frame_keep },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1268), (void *)_cffi_d_flam_frame_push },
+  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 782), (void *)_cffi_d_flam_full },
+  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_full_like },
+  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 844), (void *)_cffi_d_flam_function_record },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_function_wanted },
+  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 682), (void *)_cffi_d_flam_gather },
+  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 687), (void *)_cffi_d_flam_gather_out },
+  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_ge },
+  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_ge_ },
+  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_ge_out },
+  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 559), (void *)_cffi_d_flam_gelu },
   { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 49), (void *)_cffi_d_flam_generator_default },
-  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 902), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1201), (void *)_cffi_d_flam_generator_initial_seed },
-  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 893), (void *)_cffi_d_flam_generator_manual_seed },
+  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 918), (void *)_cffi_d_flam_generator_device },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1259), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 909), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 49), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1201), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1237), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1198), (void *)_cffi_d_flam_generator_seed },
-  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 897), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_gt },
-  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_gt_ },
-  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_gt_out },
-  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_hardsigmoid },
-  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_hardsigmoid_ },
-  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_hardswish },
-  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_hardswish_ },
-  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 339), (void *)_cffi_d_flam_hardtanh },
-  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1240), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1240), (void *)_cffi_d_flam_hook_remove },
-  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_hstack },
-  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 513), (void *)_cffi_d_flam_huber_loss },
-  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_index_add },
-  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 294), (void *)_cffi_d_flam_index_add_ },
-  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 690), (void *)_cffi_d_flam_index_add_out },
-  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_index_copy },
-  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 288), (void *)_cffi_d_flam_index_copy_ },
-  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 698), (void *)_cffi_d_flam_index_copy_out },
-  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_index_fill },
-  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 288), (void *)_cffi_d_flam_index_fill_ },
-  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 666), (void *)_cffi_d_flam_index_select },
-  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 671), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1147), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 997), (void *)_cffi_d_flam_init_constant },
-  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1012), (void *)_cffi_d_flam_init_kaiming_normal },
-  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1012), (void *)_cffi_d_flam_init_kaiming_uniform },
-  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1001), (void *)_cffi_d_flam_init_normal },
-  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1001), (void *)_cffi_d_flam_init_uniform },
-  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1007), (void *)_cffi_d_flam_init_xavier_normal },
-  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1007), (void *)_cffi_d_flam_init_xavier_uniform },
-  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 384), (void *)_cffi_d_flam_isclose },
-  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_isfinite },
-  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_isinf },
-  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_isnan },
-  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 525), (void *)_cffi_d_flam_kl_div },
-  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_l1_loss },
-  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 582), (void *)_cffi_d_flam_layer_norm },
-  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_le },
-  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_le_ },
-  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_le_out },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1259), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1295), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1256), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 913), (void *)_cffi_d_flam_generator_set_state },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1265), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 938), (void *)_cffi_d_flam_grad_scaler_begin_step },
+  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 928), (void *)_cffi_d_flam_grad_scaler_configure },
+  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 944), (void *)_cffi_d_flam_grad_scaler_enabled },
+  { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_grad_scaler_found_inf },
+  { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_grad_scaler_new },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1298), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 208), (void *)_cffi_d_flam_grad_scaler_scale },
+  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 924), (void *)_cffi_d_flam_grad_scaler_set_scale },
+  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 934), (void *)_cffi_d_flam_grad_scaler_step },
+  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 934), (void *)_cffi_d_flam_grad_scaler_unscale },
+  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 938), (void *)_cffi_d_flam_grad_scaler_unscale_params },
+  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 921), (void *)_cffi_d_flam_grad_scaler_update },
+  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_gt },
+  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_gt_ },
+  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_gt_out },
+  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_hardsigmoid },
+  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_hardsigmoid_ },
+  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_hardswish },
+  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_hardswish_ },
+  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 355), (void *)_cffi_d_flam_hardtanh },
+  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_hardtanh_ },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1301), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1301), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_hstack },
+  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_huber_loss },
+  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 699), (void *)_cffi_d_flam_index_add },
+  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 310), (void *)_cffi_d_flam_index_add_ },
+  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_index_add_out },
+  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_index_copy },
+  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_index_copy_ },
+  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_index_copy_out },
+  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_index_fill },
+  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_index_fill_ },
+  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 682), (void *)_cffi_d_flam_index_select },
+  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 687), (void *)_cffi_d_flam_index_select_out },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1265), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1039), (void *)_cffi_d_flam_init_constant },
+  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_init_kaiming_normal },
+  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_init_kaiming_uniform },
+  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1043), (void *)_cffi_d_flam_init_normal },
+  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1043), (void *)_cffi_d_flam_init_uniform },
+  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1049), (void *)_cffi_d_flam_init_xavier_normal },
+  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1049), (void *)_cffi_d_flam_init_xavier_uniform },
+  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 400), (void *)_cffi_d_flam_isclose },
+  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_isfinite },
+  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_isinf },
+  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_isnan },
+  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 541), (void *)_cffi_d_flam_kl_div },
+  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_l1_loss },
+  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 598), (void *)_cffi_d_flam_layer_norm },
+  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_le },
+  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_le_ },
+  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_leak_tracking },
-  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 335), (void *)_cffi_d_flam_leaky_relu },
-  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 222), (void *)_cffi_d_flam_leaky_relu_ },
-  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_lerp },
-  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 256), (void *)_cffi_d_flam_lerp_ },
-  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 440), (void *)_cffi_d_flam_lerp_out },
-  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 863), (void *)_cffi_d_flam_library_directory_add },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_leaky_relu },
+  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_leaky_relu_ },
+  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_lerp },
+  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_lerp_ },
+  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_lerp_out },
+  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 879), (void *)_cffi_d_flam_library_directory_add },
   { "flam_library_report", (void *)_cffi_f_flam_library_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_library_report },
-  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_linear },
-  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 193), (void *)_cffi_d_flam_linspace },
-  { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1243), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1155), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 905), (void *)_cffi_d_flam_loader_submit },
-  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_log },
-  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_log10 },
-  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_log10_ },
-  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_log10_out },
-  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_log1p },
-  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_log1p_ },
-  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_log1p_out },
-  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_log2 },
-  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_log2_ },
-  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_log2_out },
-  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_log_ },
-  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_log_out },
-  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 705), (void *)_cffi_d_flam_log_softmax },
-  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_logical_and },
-  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_logical_and_ },
-  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_logical_and_out },
-  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_logical_not },
-  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_logical_not_ },
-  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_logical_not_out },
-  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_logical_or },
-  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_logical_or_ },
-  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_logical_or_out },
-  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_logical_xor },
-  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_logical_xor_ },
-  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_logical_xor_out },
-  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_logsigmoid },
-  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_logspace },
-  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 590), (void *)_cffi_d_flam_logsumexp },
-  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_lt },
-  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_lt_ },
-  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1113), (void *)_cffi_d_flam_manual_seed },
-  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_masked_fill },
-  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 256), (void *)_cffi_d_flam_masked_fill_ },
-  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_matmul },
-  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_matmul_out },
-  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1073), (void *)_cffi_d_flam_max_dim },
-  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 637), (void *)_cffi_d_flam_max_pool2d },
-  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_maximum },
-  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_maximum_out },
-  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_mean },
-  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 610), (void *)_cffi_d_flam_mean_out },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_allocated },
-  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1106), (void *)_cffi_d_flam_memory_fail_allocation },
+  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_linear },
+  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 200), (void *)_cffi_d_flam_linspace },
+  { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_loader_new },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1304), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 952), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1213), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 947), (void *)_cffi_d_flam_loader_submit },
+  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log },
+  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log10 },
+  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log10_ },
+  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log10_out },
+  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log1p },
+  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log1p_ },
+  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log1p_out },
+  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log2 },
+  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log2_ },
+  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log2_out },
+  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log_ },
+  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log_out },
+  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_log_softmax },
+  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_logical_and },
+  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_logical_and_ },
+  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_logical_and_out },
+  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_logical_not },
+  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_logical_not_ },
+  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_logical_not_out },
+  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_logical_or },
+  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_logical_or_ },
+  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_logical_or_out },
+  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_logical_xor },
+  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_logical_xor_ },
+  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_logical_xor_out },
+  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_logsigmoid },
+  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 191), (void *)_cffi_d_flam_logspace },
+  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_logsumexp },
+  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_lt },
+  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_lt_ },
+  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_lt_out },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_manual_seed },
+  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_masked_fill },
+  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_masked_fill_ },
+  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_matmul },
+  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_matmul_out },
+  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_max },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1119), (void *)_cffi_d_flam_max_dim },
+  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 653), (void *)_cffi_d_flam_max_pool2d },
+  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_maximum },
+  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_maximum_out },
+  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_mean },
+  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 626), (void *)_cffi_d_flam_mean_out },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1164), (void *)_cffi_d_flam_memory_fail_allocation },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 33), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1110), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1175), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 886), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1083), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1129), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_memory_summary },
-  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 843), (void *)_cffi_d_flam_meshgrid },
-  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1073), (void *)_cffi_d_flam_min_dim },
-  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_minimum },
-  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_minimum_out },
-  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_mish },
-  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_mish_ },
-  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_mm },
-  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_mm_out },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 943), (void *)_cffi_d_flam_module_add_hook },
-  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 935), (void *)_cffi_d_flam_module_append },
-  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_module_buffer },
-  { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1181), (void *)_cffi_d_flam_module_child_count },
+  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 859), (void *)_cffi_d_flam_meshgrid },
+  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_min },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1119), (void *)_cffi_d_flam_min_dim },
+  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_minimum },
+  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_minimum_out },
+  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_mish },
+  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_mish_ },
+  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_mm },
+  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_mm_out },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 977), (void *)_cffi_d_flam_module_append },
+  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 217), (void *)_cffi_d_flam_module_buffer },
+  { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 74), (void *)_cffi_d_flam_module_child },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1239), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 953), (void *)_cffi_d_flam_module_is_training },
-  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_module_named_buffers },
-  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_module_named_parameters },
-  { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 60), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1158), (void *)_cffi_d_flam_module_numel },
-  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1246), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 915), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 949), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 939), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1246), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 919), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 924), (void *)_cffi_d_flam_module_set_parameter },
-  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 158), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 939), (void *)_cffi_d_flam_module_train },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 995), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 168), (void *)_cffi_d_flam_module_named_buffers },
+  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 168), (void *)_cffi_d_flam_module_named_parameters },
+  { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_module_new },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1216), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 217), (void *)_cffi_d_flam_module_parameter },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1307), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 991), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1307), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 971), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 961), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 966), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 165), (void *)_cffi_d_flam_module_state_dict },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 939), (void *)_cffi_d_flam_module_zero_grad },
-  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_movedim },
-  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 508), (void *)_cffi_d_flam_mse_loss },
-  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_mul },
-  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_mul_ },
-  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_mul_out },
-  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 710), (void *)_cffi_d_flam_multinomial },
-  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_mv },
-  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_mv_out },
-  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_nansum },
-  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_narrow },
-  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_ne },
-  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_ne_ },
-  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_ne_out },
-  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_neg },
-  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_neg_ },
-  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_neg_out },
-  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 493), (void *)_cffi_d_flam_nll_loss },
-  { "flam_nn_activation", (void *)_cffi_f_flam_nn_activation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 71), (void *)_cffi_d_flam_nn_activation },
-  { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 74), (void *)_cffi_d_flam_nn_avg_pool2d },
-  { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 86), (void *)_cffi_d_flam_nn_batch_norm },
-  { "flam_nn_conv2d", (void *)_cffi_f_flam_nn_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 103), (void *)_cffi_d_flam_nn_conv2d },
-  { "flam_nn_dropout", (void *)_cffi_f_flam_nn_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 64), (void *)_cffi_d_flam_nn_dropout },
-  { "flam_nn_flatten", (void *)_cffi_f_flam_nn_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 82), (void *)_cffi_d_flam_nn_flatten },
-  { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 96), (void *)_cffi_d_flam_nn_linear },
-  { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 74), (void *)_cffi_d_flam_nn_max_pool2d },
-  { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 119), (void *)_cffi_d_flam_nn_sequential },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1204), (void *)_cffi_d_flam_node_id },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_movedim },
+  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_mse_loss },
+  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_mul },
+  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_mul_ },
+  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_mul_out },
+  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_multinomial },
+  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_mv },
+  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_mv_out },
+  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_nansum },
+  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_narrow },
+  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_ne },
+  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_ne_ },
+  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_ne_out },
+  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_neg },
+  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_neg_ },
+  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_neg_out },
+  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_nll_loss },
+  { "flam_nn_activation", (void *)_cffi_f_flam_nn_activation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 78), (void *)_cffi_d_flam_nn_activation },
+  { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 81), (void *)_cffi_d_flam_nn_avg_pool2d },
+  { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 93), (void *)_cffi_d_flam_nn_batch_norm },
+  { "flam_nn_conv2d", (void *)_cffi_f_flam_nn_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 110), (void *)_cffi_d_flam_nn_conv2d },
+  { "flam_nn_dropout", (void *)_cffi_f_flam_nn_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 71), (void *)_cffi_d_flam_nn_dropout },
+  { "flam_nn_flatten", (void *)_cffi_f_flam_nn_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 89), (void *)_cffi_d_flam_nn_flatten },
+  { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 103), (void *)_cffi_d_flam_nn_linear },
+  { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 81), (void *)_cffi_d_flam_nn_max_pool2d },
+  { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 126), (void *)_cffi_d_flam_nn_sequential },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1262), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
-  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 121), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1184), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1161), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1249), (void *)_cffi_d_flam_node_release },
-  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 205), (void *)_cffi_d_flam_node_variable },
-  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 349), (void *)_cffi_d_flam_norm },
-  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 397), (void *)_cffi_d_flam_normal },
-  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_normal_ },
-  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_ones },
-  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_ones_like },
-  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 964), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1187), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_node_next },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1242), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1310), (void *)_cffi_d_flam_node_release },
+  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 221), (void *)_cffi_d_flam_node_variable },
+  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_norm },
+  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_normal },
+  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_normal_ },
+  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_ones },
+  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_ones_like },
+  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1006), (void *)_cffi_d_flam_optimizer_add_group },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1245), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 29), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1252), (void *)_cffi_d_flam_optimizer_release },
-  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 959), (void *)_cffi_d_flam_optimizer_set_lr },
-  { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 165), (void *)_cffi_d_flam_optimizer_state_dict },
-  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 956), (void *)_cffi_d_flam_optimizer_step },
-  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 971), (void *)_cffi_d_flam_optimizer_zero_grad },
-  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_outer },
-  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_outer_out },
-  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_permute },
-  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_positive },
-  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_pow },
-  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_pow_ },
-  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_pow_out },
-  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 564), (void *)_cffi_d_flam_prod },
-  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_dataset_vtable_drop },
-  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1308), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1309), (void *)flam_py_dataset_vtable_size },
-  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1305), (void *)flam_py_function_backward },
-  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_function_drop },
-  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1306), (void *)flam_py_hook_callback_call },
-  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_hook_callback_drop },
-  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1307), (void *)flam_py_module_hook_run },
-  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1304), (void *)flam_py_module_vtable_forward },
-  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 825), (void *)flam_py_tensor_from_blob_drop },
-  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_rand },
-  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_rand_like },
-  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 807), (void *)_cffi_d_flam_randint },
-  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 758), (void *)_cffi_d_flam_randn },
-  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_randn_like },
-  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_random_ },
-  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_randperm },
-  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_ravel },
-  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_reciprocal },
-  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_reciprocal_ },
-  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_reciprocal_out },
-  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_relu },
-  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_relu6 },
-  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_relu6_ },
-  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_relu_ },
-  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_remainder },
-  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_remainder_ },
-  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 402), (void *)_cffi_d_flam_remainder_out },
-  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_repeat },
-  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 722), (void *)_cffi_d_flam_repeat_interleave },
-  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_reshape },
-  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_reshape_as },
-  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 279), (void *)_cffi_d_flam_resize_ },
-  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_roll },
-  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 657), (void *)_cffi_d_flam_round },
-  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_round_ },
-  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 661), (void *)_cffi_d_flam_round_out },
-  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_rsqrt },
-  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_rsqrt_ },
-  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_rsqrt_out },
-  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_rsub },
-  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 208), (void *)_cffi_d_flam_saved_get },
-  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 149), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1255), (void *)_cffi_d_flam_saved_release },
-  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 755), (void *)_cffi_d_flam_scalar_bool },
-  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 181), (void *)_cffi_d_flam_scalar_f64 },
-  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 790), (void *)_cffi_d_flam_scalar_i64 },
-  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_scatter },
-  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 288), (void *)_cffi_d_flam_scatter_ },
-  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_scatter_add },
-  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 288), (void *)_cffi_d_flam_scatter_add_ },
-  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 698), (void *)_cffi_d_flam_scatter_add_out },
-  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 698), (void *)_cffi_d_flam_scatter_out },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1258), (void *)_cffi_d_flam_scheduler_release },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 975), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1113), (void *)_cffi_d_flam_scope_pop },
-  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_select },
-  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_selu },
-  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_selu_ },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1080), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_set_grad_enabled },
-  { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_sgd_new },
-  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_sgd_step },
-  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_sigmoid },
-  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_sigmoid_ },
-  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_sigmoid_out },
-  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_sign },
-  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_sign_ },
-  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_sign_out },
-  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_silu },
-  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_silu_ },
-  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_sin },
-  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_sin_ },
-  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_sin_out },
-  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_sinh },
-  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_sinh_ },
-  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_sinh_out },
-  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 744), (void *)_cffi_d_flam_slice },
-  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 513), (void *)_cffi_d_flam_smooth_l1_loss },
-  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 705), (void *)_cffi_d_flam_softmax },
-  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 339), (void *)_cffi_d_flam_softplus },
-  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_softsign },
-  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 858), (void *)_cffi_d_flam_split },
-  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 848), (void *)_cffi_d_flam_split_with_sizes },
-  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_sqrt },
-  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_sqrt_ },
-  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_sqrt_out },
-  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_square },
-  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_square_ },
-  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_square_out },
-  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_squeeze },
-  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 279), (void *)_cffi_d_flam_squeeze_ },
-  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 321), (void *)_cffi_d_flam_stack },
-  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 326), (void *)_cffi_d_flam_stack_out },
-  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_state_get },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1313), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1001), (void *)_cffi_d_flam_optimizer_set_lr },
+  { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 172), (void *)_cffi_d_flam_optimizer_state_dict },
+  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 998), (void *)_cffi_d_flam_optimizer_step },
+  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_optimizer_zero_grad },
+  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_outer },
+  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_outer_out },
+  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_permute },
+  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_positive },
+  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_pow },
+  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_pow_ },
+  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_pow_out },
+  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_prod },
+  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_dataset_vtable_drop },
+  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_dataset_vtable_drop_item },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1370), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1371), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_error_set_drop },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1367), (void *)flam_py_function_backward },
+  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_function_drop },
+  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_function_release_saved },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1368), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_hook_callback_drop },
+  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_module_hook_drop },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1369), (void *)flam_py_module_hook_run },
+  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_module_vtable_drop },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1366), (void *)flam_py_module_vtable_forward },
+  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_rand },
+  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_rand_like },
+  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 823), (void *)_cffi_d_flam_randint },
+  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_randn },
+  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_randn_like },
+  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 327), (void *)_cffi_d_flam_random_ },
+  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 809), (void *)_cffi_d_flam_randperm },
+  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_ravel },
+  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_reciprocal },
+  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_reciprocal_ },
+  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_reciprocal_out },
+  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_relu },
+  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_relu6 },
+  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_relu6_ },
+  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_relu_ },
+  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_remainder },
+  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_remainder_ },
+  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_remainder_out },
+  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_repeat },
+  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_repeat_interleave },
+  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_reshape },
+  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_reshape_as },
+  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_resize_ },
+  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_roll },
+  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_round },
+  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_round_ },
+  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_round_out },
+  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_rsqrt },
+  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_rsqrt_ },
+  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_rsqrt_out },
+  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_rsub },
+  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 224), (void *)_cffi_d_flam_saved_get },
+  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_saved_make },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1316), (void *)_cffi_d_flam_saved_release },
+  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 771), (void *)_cffi_d_flam_scalar_bool },
+  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 188), (void *)_cffi_d_flam_scalar_f64 },
+  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 806), (void *)_cffi_d_flam_scalar_i64 },
+  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_scatter },
+  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_scatter_ },
+  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_scatter_add },
+  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_scatter_add_ },
+  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_scatter_add_out },
+  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_scatter_out },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1319), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1017), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_scope_pop },
+  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_select },
+  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_selu },
+  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_selu_ },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_sgd_new },
+  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1072), (void *)_cffi_d_flam_sgd_step },
+  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sigmoid },
+  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sigmoid_ },
+  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sigmoid_out },
+  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sign },
+  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sign_ },
+  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sign_out },
+  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_silu },
+  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_silu_ },
+  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sin },
+  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sin_ },
+  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sin_out },
+  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sinh },
+  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sinh_ },
+  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sinh_out },
+  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 760), (void *)_cffi_d_flam_slice },
+  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_smooth_l1_loss },
+  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_softmax },
+  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 355), (void *)_cffi_d_flam_softplus },
+  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_softsign },
+  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_split },
+  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 864), (void *)_cffi_d_flam_split_with_sizes },
+  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sqrt },
+  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sqrt_ },
+  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sqrt_out },
+  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_square },
+  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_square_ },
+  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_square_out },
+  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_squeeze },
+  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_squeeze_ },
+  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_stack },
+  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_stack_out },
+  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 227), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
-  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 168), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1261), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1261), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1190), (void *)_cffi_d_flam_state_size },
-  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 215), (void *)_cffi_d_flam_state_tensor },
-  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_std },
-  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_std_unbiased },
-  { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 153), (void *)_cffi_d_flam_step_lr_new },
-  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 170), (void *)_cffi_d_flam_stream_current },
-  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 170), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 983), (void *)_cffi_d_flam_stream_device },
-  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 177), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1165), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1212), (void *)_cffi_d_flam_stream_native },
-  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 983), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 990), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 986), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1264), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1264), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 983), (void *)_cffi_d_flam_stream_set_current },
-  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 379), (void *)_cffi_d_flam_sub },
-  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 251), (void *)_cffi_d_flam_sub_ },
-  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_sub_out },
-  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_sum },
-  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 610), (void *)_cffi_d_flam_sum_out },
-  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_t },
-  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_t_ },
-  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_take },
-  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_take_along_dim },
-  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tan },
-  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_tan_ },
-  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_tan_out },
-  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tanh },
-  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_tanh_ },
-  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_tanh_out },
-  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tanhshrink },
-  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1215), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 994), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_element_size },
-  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 817), (void *)_cffi_d_flam_tensor_from_blob },
-  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tensor_grad },
-  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 125), (void *)_cffi_d_flam_tensor_grad_fn },
+  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 175), (void *)_cffi_d_flam_state_new },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1322), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1322), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1020), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1248), (void *)_cffi_d_flam_state_size },
+  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_state_tensor },
+  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 591), (void *)_cffi_d_flam_std },
+  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_std_unbiased },
+  { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 160), (void *)_cffi_d_flam_step_lr_new },
+  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 177), (void *)_cffi_d_flam_stream_current },
+  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 177), (void *)_cffi_d_flam_stream_default },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_stream_from_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1223), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1270), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 180), (void *)_cffi_d_flam_stream_new },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1032), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1028), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_sub },
+  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_sub_ },
+  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_sub_out },
+  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_sum },
+  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 626), (void *)_cffi_d_flam_sum_out },
+  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_t },
+  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_t_ },
+  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_take },
+  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_take_along_dim },
+  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tan },
+  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_tan_ },
+  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_tan_out },
+  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tanh },
+  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_tanh_ },
+  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_tanh_out },
+  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tanhshrink },
+  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_base },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1036), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_tensor_from_blob },
+  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_grad },
+  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 132), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 17), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_is_wrapped_number },
-  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 751), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1270), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1193), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1267), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1018), (void *)_cffi_d_flam_tensor_record_stream },
-  { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_tensor_register_hook },
-  { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1267), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_requires_grad },
-  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 994), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1066), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1022), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1022), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1026), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1069), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1171), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1149), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1215), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1149), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_tensor_version },
-  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 339), (void *)_cffi_d_flam_threshold },
-  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 226), (void *)_cffi_d_flam_threshold_ },
-  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_tile },
-  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 733), (void *)_cffi_d_flam_transpose },
-  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 306), (void *)_cffi_d_flam_transpose_ },
-  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 657), (void *)_cffi_d_flam_tril },
-  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_tril_ },
-  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 661), (void *)_cffi_d_flam_tril_out },
-  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 657), (void *)_cffi_d_flam_triu },
-  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_triu_ },
-  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 661), (void *)_cffi_d_flam_triu_out },
-  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 332), (void *)_cffi_d_flam_trunc },
-  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_trunc_ },
-  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 361), (void *)_cffi_d_flam_trunc_out },
-  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 854), (void *)_cffi_d_flam_unbind },
-  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 727), (void *)_cffi_d_flam_unflatten },
-  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_unfold_dim },
-  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_uniform_ },
-  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 657), (void *)_cffi_d_flam_unsqueeze },
-  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 284), (void *)_cffi_d_flam_unsqueeze_ },
-  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_var },
-  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1196), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1093), (void *)_cffi_d_flam_version_require },
-  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 570), (void *)_cffi_d_flam_view },
-  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 375), (void *)_cffi_d_flam_view_as },
-  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_vstack },
-  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_where },
-  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 440), (void *)_cffi_d_flam_where_out },
-  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 219), (void *)_cffi_d_flam_zero_ },
-  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_zeros },
-  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_zeros_like },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 767), (void *)_cffi_d_flam_tensor_list_get },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1331), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1251), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1060), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 59), (void *)_cffi_d_flam_tensor_register_hook },
+  { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 59), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_retain },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1036), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1064), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1064), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1068), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1115), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1229), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_version },
+  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 355), (void *)_cffi_d_flam_threshold },
+  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_threshold_ },
+  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_tile },
+  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_transpose },
+  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 322), (void *)_cffi_d_flam_transpose_ },
+  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_tril },
+  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_tril_ },
+  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_tril_out },
+  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_triu },
+  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_triu_ },
+  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_triu_out },
+  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_trunc },
+  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_trunc_ },
+  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_trunc_out },
+  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_unbind },
+  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 743), (void *)_cffi_d_flam_unflatten },
+  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_unfold_dim },
+  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_uniform_ },
+  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_unsqueeze },
+  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_unsqueeze_ },
+  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 591), (void *)_cffi_d_flam_var },
+  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_var_unbiased },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1254), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_version_require },
+  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_view },
+  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_view_as },
+  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_vstack },
+  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_where },
+  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_where_out },
+  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_zero_ },
+  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_zeros },
+  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_zeros_like },
 };
 
 static const struct _cffi_field_s _cffi_fields[] = {
@@ -36722,34 +37719,34 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_dataset_vtable, user),
             sizeof(((flam_dataset_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 179) },
+            _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1309) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1371) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1308) },
+             _CFFI_OP(_CFFI_OP_NOOP, 1370) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
-                 _CFFI_OP(_CFFI_OP_NOOP, 825) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 841) },
   { "drop", offsetof(flam_dataset_vtable, drop),
             sizeof(((flam_dataset_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 825) },
+            _CFFI_OP(_CFFI_OP_NOOP, 841) },
   { "struct_size", offsetof(flam_format_options, struct_size),
                    sizeof(((flam_format_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "precision", offsetof(flam_format_options, precision),
                  sizeof(((flam_format_options *)0)->precision),
-                 _CFFI_OP(_CFFI_OP_NOOP, 83) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
   { "threshold", offsetof(flam_format_options, threshold),
                  sizeof(((flam_format_options *)0)->threshold),
-                 _CFFI_OP(_CFFI_OP_NOOP, 83) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
   { "edgeitems", offsetof(flam_format_options, edgeitems),
                  sizeof(((flam_format_options *)0)->edgeitems),
-                 _CFFI_OP(_CFFI_OP_NOOP, 83) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
   { "linewidth", offsetof(flam_format_options, linewidth),
                  sizeof(((flam_format_options *)0)->linewidth),
-                 _CFFI_OP(_CFFI_OP_NOOP, 83) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
   { "sci_mode", offsetof(flam_format_options, sci_mode),
                 sizeof(((flam_format_options *)0)->sci_mode),
                 _CFFI_OP(_CFFI_OP_NOOP, 21) },
@@ -36761,40 +37758,40 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_function, user),
             sizeof(((flam_function *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 179) },
+            _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "name", offsetof(flam_function, name),
             sizeof(((flam_function *)0)->name),
-            _CFFI_OP(_CFFI_OP_NOOP, 61) },
+            _CFFI_OP(_CFFI_OP_NOOP, 68) },
   { "materialize_grads", offsetof(flam_function, materialize_grads),
                          sizeof(((flam_function *)0)->materialize_grads),
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1305) },
+                _CFFI_OP(_CFFI_OP_NOOP, 1367) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
-                     _CFFI_OP(_CFFI_OP_NOOP, 825) },
+                     _CFFI_OP(_CFFI_OP_NOOP, 841) },
   { "drop", offsetof(flam_function, drop),
             sizeof(((flam_function *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 825) },
+            _CFFI_OP(_CFFI_OP_NOOP, 841) },
   { "struct_size", offsetof(flam_hook_callback, struct_size),
                    sizeof(((flam_hook_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_hook_callback, user),
             sizeof(((flam_hook_callback *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 179) },
+            _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1306) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1368) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 825) },
+            _CFFI_OP(_CFFI_OP_NOOP, 841) },
   { "struct_size", offsetof(flam_loader_options, struct_size),
                    sizeof(((flam_loader_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "batch_size", offsetof(flam_loader_options, batch_size),
                   sizeof(((flam_loader_options *)0)->batch_size),
-                  _CFFI_OP(_CFFI_OP_NOOP, 83) },
+                  _CFFI_OP(_CFFI_OP_NOOP, 56) },
   { "shuffle", offsetof(flam_loader_options, shuffle),
                sizeof(((flam_loader_options *)0)->shuffle),
                _CFFI_OP(_CFFI_OP_NOOP, 21) },
@@ -36803,126 +37800,129 @@ static const struct _cffi_field_s _cffi_fields[] = {
                  _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "num_workers", offsetof(flam_loader_options, num_workers),
                    sizeof(((flam_loader_options *)0)->num_workers),
-                   _CFFI_OP(_CFFI_OP_NOOP, 83) },
+                   _CFFI_OP(_CFFI_OP_NOOP, 56) },
   { "prefetch_factor", offsetof(flam_loader_options, prefetch_factor),
                        sizeof(((flam_loader_options *)0)->prefetch_factor),
-                       _CFFI_OP(_CFFI_OP_NOOP, 83) },
+                       _CFFI_OP(_CFFI_OP_NOOP, 56) },
   { "pin_memory", offsetof(flam_loader_options, pin_memory),
                   sizeof(((flam_loader_options *)0)->pin_memory),
                   _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "seed", offsetof(flam_loader_options, seed),
             sizeof(((flam_loader_options *)0)->seed),
-            _CFFI_OP(_CFFI_OP_NOOP, 895) },
+            _CFFI_OP(_CFFI_OP_NOOP, 214) },
   { "struct_size", offsetof(flam_module_hook, struct_size),
                    sizeof(((flam_module_hook *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_hook, user),
             sizeof(((flam_module_hook *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 179) },
+            _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1307) },
+           _CFFI_OP(_CFFI_OP_NOOP, 1369) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 825) },
+            _CFFI_OP(_CFFI_OP_NOOP, 841) },
   { "struct_size", offsetof(flam_module_vtable, struct_size),
                    sizeof(((flam_module_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_vtable, user),
             sizeof(((flam_module_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 179) },
+            _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1304) },
+               _CFFI_OP(_CFFI_OP_NOOP, 1366) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 825) },
+            _CFFI_OP(_CFFI_OP_NOOP, 841) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 1282, _CFFI_F_OPAQUE,
+  { "flam_dataset", 1343, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1283, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 1344, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 0, 6 },
-  { "flam_error", 1284, _CFFI_F_OPAQUE,
+  { "flam_error", 1345, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1285, _CFFI_F_OPAQUE,
+  { "flam_event", 1346, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1286, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 1347, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 6, 7 },
-  { "flam_function", 1287, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 1348, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 13, 7 },
-  { "flam_generator", 1288, _CFFI_F_OPAQUE,
+  { "flam_generator", 1349, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1289, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 1350, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1290, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook", 1351, _CFFI_F_OPAQUE,
+    (size_t)-1, -1, -1, 0 /* opaque */ },
+  { "flam_hook_callback", 1352, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 20, 4 },
-  { "flam_loader", 1291, _CFFI_F_OPAQUE,
+  { "flam_loader", 1353, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1292, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 1354, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 24, 8 },
-  { "flam_module", 1293, _CFFI_F_OPAQUE,
+  { "flam_module", 1355, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1294, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 1356, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 32, 4 },
-  { "flam_module_vtable", 1295, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 1357, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 36, 4 },
-  { "flam_node", 1296, _CFFI_F_OPAQUE,
+  { "flam_node", 1358, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1297, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 1359, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_saved", 1298, _CFFI_F_OPAQUE,
+  { "flam_saved", 1360, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1299, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 1361, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1300, _CFFI_F_OPAQUE,
+  { "flam_state", 1362, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1301, _CFFI_F_OPAQUE,
+  { "flam_stream", 1363, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1302, _CFFI_F_OPAQUE,
+  { "flam_tensor", 1364, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1303, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 1365, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
   { "flam_bool", 21 },
-  { "flam_dataset", 1282 },
-  { "flam_dataset_vtable", 1283 },
+  { "flam_dataset", 1343 },
+  { "flam_dataset_vtable", 1344 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1284 },
-  { "flam_event", 1285 },
+  { "flam_error", 1345 },
+  { "flam_event", 1346 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1286 },
-  { "flam_function", 1287 },
+  { "flam_format_options", 1347 },
+  { "flam_function", 1348 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1288 },
-  { "flam_hook", 1289 },
-  { "flam_hook_callback", 1290 },
+  { "flam_generator", 1349 },
+  { "flam_grad_scaler", 1350 },
+  { "flam_hook", 1351 },
+  { "flam_hook_callback", 1352 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
-  { "flam_loader", 1291 },
-  { "flam_loader_options", 1292 },
+  { "flam_loader", 1353 },
+  { "flam_loader_options", 1354 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1293 },
-  { "flam_module_hook", 1294 },
-  { "flam_module_vtable", 1295 },
-  { "flam_node", 1296 },
-  { "flam_optimizer", 1297 },
+  { "flam_module", 1355 },
+  { "flam_module_hook", 1356 },
+  { "flam_module_vtable", 1357 },
+  { "flam_node", 1358 },
+  { "flam_optimizer", 1359 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1298 },
-  { "flam_scheduler", 1299 },
-  { "flam_scope", 895 },
-  { "flam_state", 1300 },
+  { "flam_saved", 1360 },
+  { "flam_scheduler", 1361 },
+  { "flam_scope", 214 },
+  { "flam_state", 1362 },
   { "flam_status", 21 },
-  { "flam_stream", 1301 },
-  { "flam_tensor", 1302 },
-  { "flam_tensor_list", 1303 },
+  { "flam_stream", 1363 },
+  { "flam_tensor", 1364 },
+  { "flam_tensor_list", 1365 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -36932,12 +37932,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  670,  /* num_globals */
-  22,  /* num_struct_unions */
+  689,  /* num_globals */
+  23,  /* num_struct_unions */
   0,  /* num_enums */
-  36,  /* num_typenames */
+  37,  /* num_typenames */
   NULL,  /* no includes */
-  1312,  /* num_types */
+  1374,  /* num_types */
   1,  /* flags */
 };
 

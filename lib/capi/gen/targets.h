@@ -11,6 +11,34 @@
 
 namespace flambeau::capi {
 
+flam_scope autocast_push(int32_t device_type, Dtype dtype = Dtype::none, bool enabled = true, bool
+    cache_enabled = true);
+void autocast_set(int32_t device_type, bool enabled, Dtype dtype = Dtype::none);
+bool autocast_enabled(int32_t device_type);
+Dtype autocast_dtype(int32_t device_type);
+bool autocast_cache_enabled();
+void autocast_set_cache_enabled(bool enabled);
+void autocast_clear_cache();
+Ref<flam_grad_scaler> grad_scaler_new(double init_scale = 65536, double growth_factor = 2, double
+    backoff_factor = 0.5, int64_t growth_interval = 2000, bool enabled = true);
+Tensor grad_scaler_scale(flam_grad_scaler* scaler, const Tensor& loss);
+void grad_scaler_unscale(flam_grad_scaler* scaler, flam_optimizer* optimizer);
+void grad_scaler_step(flam_grad_scaler* scaler, flam_optimizer* optimizer);
+std::tuple<bool, int64_t> grad_scaler_skipped(const flam_grad_scaler* scaler, const flam_optimizer*
+    optimizer);
+void grad_scaler_update(flam_grad_scaler* scaler);
+double grad_scaler_get_scale(const flam_grad_scaler* scaler);
+void grad_scaler_set_scale(flam_grad_scaler* scaler, double scale);
+void grad_scaler_configure(flam_grad_scaler* scaler, double growth_factor, double backoff_factor,
+    int64_t growth_interval);
+bool grad_scaler_enabled(const flam_grad_scaler* scaler);
+Ref<flam_state> grad_scaler_state_dict(const flam_grad_scaler* scaler);
+void grad_scaler_load_state_dict(flam_grad_scaler* scaler, const flam_state* state);
+void grad_scaler_release(flam_grad_scaler* scaler);
+void grad_scaler_unscale_params(flam_grad_scaler* scaler, uint64_t owner, TensorsView params);
+void grad_scaler_begin_step(flam_grad_scaler* scaler, uint64_t owner, TensorsView params);
+Tensor grad_scaler_found_inf(const flam_grad_scaler* scaler, uint64_t owner, Device device);
+std::tuple<bool, int64_t> grad_scaler_owner_skipped(const flam_grad_scaler* scaler, uint64_t owner);
 void backward(TensorsView tensors, TensorsView grad_tensors = {}, bool retain_graph = false, bool
     create_graph = false, TensorsView inputs = {});
 Ref<flam_tensor_list> grad(TensorsView outputs, TensorsView inputs, TensorsView grad_outputs = {},
@@ -184,11 +212,12 @@ const char* module_format(const flam_module* module);
 int64_t module_numel(const flam_module* module);
 void sgd_step(TensorsView params, TensorsView grads, TensorsView momentum_buffers, double lr, double
     momentum = 0, double dampening = 0, double weight_decay = 0, bool nesterov = false, bool
-    maximize = false, bool first_step = false);
+    maximize = false, bool first_step = false, const Tensor& grad_scale = {}, const Tensor&
+    found_inf = {});
 void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_avg_sqs,
     TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1 = 0.9, double beta2 =
     0.999, double eps = 1e-8, double weight_decay = 0, bool decoupled = false, bool maximize =
-    false);
+    false, const Tensor& grad_scale = {}, const Tensor& found_inf = {});
 Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type = 2, bool
     error_if_nonfinite = false);
 Ref<flam_optimizer> sgd_new(TensorsView params, double lr = 1e-3, double momentum = 0, double

@@ -92,6 +92,22 @@ def _wrap_generator(h):
 
 
 
+class grad_scaler_handle(_Handle):
+    """Owns a `flam_grad_scaler *`."""
+
+    __slots__ = ()
+    _release = _fast.flam_grad_scaler_release
+
+
+def _wrap_grad_scaler(h):
+    if not h:
+        return _none()
+    made = _new(grad_scaler_handle)
+    made._h = h
+    return made
+
+
+
 class hook_handle(_Handle):
     """Owns a `flam_hook *`."""
 
@@ -697,6 +713,318 @@ def log_softmax(input, dim, dtype=None):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def autocast_push(device_type, dtype=None, enabled=True, cache_enabled=True):
+    """Opens a scope in which operations on a kind of device choose their dtype.
+
+    - `device_type`: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`.
+    - `dtype`: of the operations that gain by it: f16, bf16 or f32; default: bf16 on the cpu, f16 on GPUs, or what `flam_autocast_set` chose.
+    - `enabled`: whether autocast is on inside; default true.
+    - `cache_enabled`: whether a parameter that is used again keeps its cast until the outermost scope closes; default true.
+    - `out_scope`: the token for `flam_scope_pop`.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device; `FLAM_ERROR_DTYPE`.
+    """
+    _o0 = _out_cell["flam_scope *"]()
+    h = _fast.flam_autocast_push(_E_flam_device_type[device_type], 0 if dtype is None else dtype._code, enabled, cache_enabled, _o0)
+    if h:
+        _raise()
+    return _o0[0]
+
+
+def autocast_set(device_type, enabled, dtype=None):
+    """Switches autocast of a kind of device on this thread, until the scope around it is popped.
+
+    - `device_type`: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`.
+    - `enabled`: whether it is on.
+    - `dtype`: of the operations that gain by it; default: as it is.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device; `FLAM_ERROR_DTYPE`.
+    """
+    h = _fast.flam_autocast_set(_E_flam_device_type[device_type], enabled, 0 if dtype is None else dtype._code)
+    if h:
+        _raise()
+
+
+def autocast_enabled(device_type):
+    """Whether autocast of a kind of device is on in this thread.
+
+    - `device_type`: the kind of device.
+    - returns: false unless switched on, and for a kind of device without autocast.
+    """
+    return _bool(_fast.flam_autocast_enabled(_E_flam_device_type[device_type]))
+
+
+def autocast_dtype(device_type):
+    """The dtype that autocast of a kind of device would use in this thread.
+
+    - `device_type`: the kind of device.
+    - returns: the dtype; none for a kind of device without autocast.
+    """
+    return _dtype(_fast.flam_autocast_dtype(_E_flam_device_type[device_type]))
+
+
+def autocast_cache_enabled():
+    """Whether this thread keeps casts of parameters.
+
+    - returns: true unless switched off.
+    """
+    return _bool(_fast.flam_autocast_cache_enabled())
+
+
+def autocast_set_cache_enabled(enabled):
+    """Switches the keeping of casts on this thread, until the scope around it is popped.
+
+    - `enabled`: whether casts are kept.
+    """
+    _fast.flam_autocast_set_cache_enabled(enabled)
+
+
+def autocast_clear_cache():
+    """Drops the casts that this thread keeps."""
+    _fast.flam_autocast_clear_cache()
+
+
+def grad_scaler_new(init_scale=65536, growth_factor=2, backoff_factor=0.5, growth_interval=2000, enabled=True):
+    """A scale for losses. Its cells are made on the device of the first loss.
+
+    - `init_scale`: the first factor; default 65536.
+    - `growth_factor`: what the factor is multiplied by after `growth_interval` steps with finite gradients, above 1; default 2.
+    - `backoff_factor`: what it is multiplied by after gradients that were not finite, below 1; default 0.5.
+    - `growth_interval`: steps; default 2000.
+    - `enabled`: false: losses stay as they are, and a step is the optimizer's; default true.
+    - returns: the scaler.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
+    - source: Micikevicius et al., 2017, arXiv 1710.03740.
+    """
+    h = _fast.flam_grad_scaler_new(init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    if not h:
+        return _none()
+    return _wrap_grad_scaler(h)
+
+
+def grad_scaler_scale(scaler, loss):
+    """Multiplies a loss by the factor.
+
+    - `scaler`: the scaler.
+    - `loss`: any floating tensor.
+    - returns: the product; `loss` itself where the scaler is not enabled.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    """
+    h = _fast.flam_grad_scaler_scale(scaler._h, loss._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def grad_scaler_unscale(scaler, optimizer):
+    """Divides an optimizer's gradients by the factor, so that they can be clipped before the step.
+
+    - `scaler`: the scaler.
+    - `optimizer`: whose gradients change in place.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` a second time before `flam_grad_scaler_update`, before any loss was scaled, and for f16 gradients.
+    """
+    h = _fast.flam_grad_scaler_unscale(scaler._h, optimizer._h)
+    if h:
+        _raise()
+
+
+def grad_scaler_step(scaler, optimizer):
+    """Steps an optimizer, unless one of its gradients is not finite; divides them by the factor where that was not done.
+
+    Steps an optimizer, unless one of its gradients is not finite; divides them by the factor
+    where that was not done. The device decides, and nothing waits for it.
+
+    - `scaler`: the scaler.
+    - `optimizer`: the optimizer.
+    - returns: `FLAM_OK`.
+    - errors: as `flam_grad_scaler_unscale`; `FLAM_ERROR_INVALID_ARGUMENT` where no parameter has a gradient.
+    """
+    h = _fast.flam_grad_scaler_step(scaler._h, optimizer._h)
+    if h:
+        _raise()
+
+
+def grad_scaler_skipped(scaler, optimizer):
+    """Whether the latest step of an optimizer was skipped, and whose gradient was to blame. Waits for
+    the device.
+
+    - `scaler`: the scaler.
+    - `optimizer`: an optimizer that was stepped or unscaled since the update before the last one.
+    - `out_skipped`: whether a gradient was not finite.
+    - `out_parameter`: the first parameter with such a gradient, numbered across groups; -1: none.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the optimizer.
+    """
+    _o0 = _out_cell["flam_bool *"]()
+    _o1 = _out_cell["int64_t *"]()
+    h = _blocking.flam_grad_scaler_skipped(scaler._h, optimizer._h, _o0, _o1)
+    if h:
+        _raise()
+    return _bool(_o0[0]), _o1[0]
+
+
+def grad_scaler_update(scaler):
+    """Adapts the factor to the steps since the last update.
+
+    - `scaler`: the scaler.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing was stepped or unscaled.
+    """
+    h = _fast.flam_grad_scaler_update(scaler._h)
+    if h:
+        _raise()
+
+
+def grad_scaler_get_scale(scaler):
+    """The factor. Waits for the device.
+
+    - `scaler`: the scaler.
+    - `out_scale`: the factor; 1 where the scaler is not enabled.
+    - returns: `FLAM_OK`.
+    - errors: those of the device.
+    """
+    _o0 = _out_cell["double *"]()
+    h = _blocking.flam_grad_scaler_get_scale(scaler._h, _o0)
+    if h:
+        _raise()
+    return _o0[0]
+
+
+def grad_scaler_set_scale(scaler, scale):
+    """Sets the factor, in place of an update.
+
+    - `scaler`: the scaler.
+    - `scale`: the factor.
+    - returns: `FLAM_OK`.
+    - errors: those of the device.
+    """
+    h = _fast.flam_grad_scaler_set_scale(scaler._h, scale)
+    if h:
+        _raise()
+
+
+def grad_scaler_configure(scaler, growth_factor, backoff_factor, growth_interval):
+    """Changes how the factor adapts.
+
+    - `scaler`: the scaler.
+    - `growth_factor`: above 1.
+    - `backoff_factor`: below 1.
+    - `growth_interval`: steps.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
+    """
+    h = _fast.flam_grad_scaler_configure(scaler._h, growth_factor, backoff_factor, growth_interval)
+    if h:
+        _raise()
+
+
+def grad_scaler_enabled(scaler):
+    """Whether a scaler does anything.
+
+    - `scaler`: the scaler.
+    - returns: as it was made.
+    """
+    return _bool(_fast.flam_grad_scaler_enabled(scaler._h))
+
+
+def grad_scaler_state_dict(scaler):
+    """What a scaler needs to go on later: `scale`, `growth_factor`, `backoff_factor` (f64),
+    `growth_interval` and `_growth_tracker` (i64), 0-d on the cpu. Waits for the device.
+
+    - `scaler`: the scaler.
+    - returns: the state.
+    - errors: those of the device.
+    """
+    h = _blocking.flam_grad_scaler_state_dict(scaler._h)
+    if not h:
+        return _none()
+    return _wrap_state(h)
+
+
+def grad_scaler_load_state_dict(scaler, state):
+    """Takes over the state that `flam_grad_scaler_state_dict` gave.
+
+    - `scaler`: the scaler.
+    - `state`: the state.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a missing entry or a factor out of range; nothing changes then.
+    """
+    h = _blocking.flam_grad_scaler_load_state_dict(scaler._h, state._h)
+    if h:
+        _raise()
+
+
+def grad_scaler_release(scaler):
+    """Drops a reference to a scaler.
+
+    - `scaler`: the scaler, or `NULL`.
+    """
+    _fast.flam_grad_scaler_release(_NULL if scaler is None else scaler._h)
+
+
+def grad_scaler_unscale_params(scaler, owner, params):
+    """`flam_grad_scaler_unscale` for parameters that the caller steps.
+
+    - `scaler`: the scaler.
+    - `owner`: a number that stands for the caller's optimizer.
+    - `params`: its parameters; those without a gradient are passed over.
+    - returns: `FLAM_OK`.
+    - errors: as `flam_grad_scaler_unscale`.
+    """
+    h = _fast.flam_grad_scaler_unscale_params(scaler._h, owner, [_t._h for _t in params], _len(params))
+    if h:
+        _raise()
+
+
+def grad_scaler_begin_step(scaler, owner, params):
+    """What comes before the caller's own step: `flam_grad_scaler_unscale_params` where that was not
+    done. The step takes `flam_grad_scaler_found_inf` along.
+
+    - `scaler`: the scaler.
+    - `owner`: a number that stands for the caller's optimizer.
+    - `params`: its parameters.
+    - returns: `FLAM_OK`.
+    - errors: as `flam_grad_scaler_step`.
+    """
+    h = _fast.flam_grad_scaler_begin_step(scaler._h, owner, [_t._h for _t in params], _len(params))
+    if h:
+        _raise()
+
+
+def grad_scaler_found_inf(scaler, owner, device):
+    """Whether gradients were not finite, as a cell on the device for the fused steps.
+
+    - `scaler`: the scaler.
+    - `owner`: a number that stands for the caller's optimizer.
+    - `device`: where parameters are.
+    - returns: 0-d f32: 0, or 1 where a gradient on any device was not finite.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the owner.
+    """
+    h = _fast.flam_grad_scaler_found_inf(scaler._h, owner, 0 if device is None else _device_code(device))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def grad_scaler_owner_skipped(scaler, owner):
+    """`flam_grad_scaler_skipped` for parameters that the caller steps. Waits for the device.
+
+    - `scaler`: the scaler.
+    - `owner`: a number that stands for the caller's optimizer.
+    - `out_skipped`: whether a gradient was not finite.
+    - `out_parameter`: the first parameter with such a gradient, by its place in the list; -1: none.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the owner.
+    """
+    _o0 = _out_cell["flam_bool *"]()
+    _o1 = _out_cell["int64_t *"]()
+    h = _blocking.flam_grad_scaler_owner_skipped(scaler._h, owner, _o0, _o1)
+    if h:
+        _raise()
+    return _bool(_o0[0]), _o1[0]
 
 
 def backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False, inputs=None):
@@ -5644,7 +5972,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     return _wrap(h)
 
 
-def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, first_step=False):
+def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False, first_step=False, grad_scale=None, found_inf=None):
     """One step of stochastic gradient descent over lists of tensors.
 
     - `params`: the parameters, dense; changed in place.
@@ -5657,16 +5985,18 @@ def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weigh
     - `nesterov`: whether to look ahead; default false.
     - `maximize`: whether to ascend; default false.
     - `first_step`: whether the buffers hold nothing: they then become the gradients; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
     - returns: `FLAM_OK`.
     - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
     - source: Sutskever et al., 2013, ICML.
     """
-    h = _fast.flam_sgd_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in momentum_buffers], _len(momentum_buffers), lr, momentum, dampening, weight_decay, nesterov, maximize, first_step)
+    h = _fast.flam_sgd_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in momentum_buffers], _len(momentum_buffers), lr, momentum, dampening, weight_decay, nesterov, maximize, first_step, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
     if h:
         _raise()
 
 
-def adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, decoupled=False, maximize=False):
+def adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, decoupled=False, maximize=False, grad_scale=None, found_inf=None):
     """One step of Adam or AdamW over lists of tensors.
 
     - `params`: the parameters, dense; changed in place.
@@ -5682,11 +6012,13 @@ def adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, 
     - `weight_decay`: default 0.
     - `decoupled`: whether the decay goes past the moments, as in AdamW; default false.
     - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
     - returns: `FLAM_OK`.
     - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
     - source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101.
     """
-    h = _fast.flam_adam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in max_exp_avg_sqs], _len(max_exp_avg_sqs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, decoupled, maximize)
+    h = _fast.flam_adam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in max_exp_avg_sqs], _len(max_exp_avg_sqs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, decoupled, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
     if h:
         _raise()
 

@@ -48,6 +48,113 @@ extern "C" {
         dim: i64,
         dtype: flam_dtype,
     ) -> *mut flam_tensor;
+    pub fn flam_state_new() -> *mut flam_state;
+    pub fn flam_state_set(
+        state: *mut flam_state,
+        name: *const ::std::os::raw::c_char,
+        tensor: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_state_get(
+        state: *const flam_state,
+        name: *const ::std::os::raw::c_char,
+    ) -> *mut flam_tensor;
+    pub fn flam_state_size(state: *const flam_state) -> usize;
+    pub fn flam_state_name(
+        state: *const flam_state,
+        index: usize,
+    ) -> *const ::std::os::raw::c_char;
+    pub fn flam_state_tensor(state: *const flam_state, index: usize) -> *mut flam_tensor;
+    pub fn flam_state_retain(state: *mut flam_state);
+    pub fn flam_state_release(state: *mut flam_state);
+    pub fn flam_autocast_push(
+        device_type: flam_device_type,
+        dtype: flam_dtype,
+        enabled: flam_bool,
+        cache_enabled: flam_bool,
+        out_scope: *mut flam_scope,
+    ) -> flam_status;
+    pub fn flam_autocast_set(
+        device_type: flam_device_type,
+        enabled: flam_bool,
+        dtype: flam_dtype,
+    ) -> flam_status;
+    pub fn flam_autocast_enabled(device_type: flam_device_type) -> flam_bool;
+    pub fn flam_autocast_dtype(device_type: flam_device_type) -> flam_dtype;
+    pub fn flam_autocast_cache_enabled() -> flam_bool;
+    pub fn flam_autocast_set_cache_enabled(enabled: flam_bool);
+    pub fn flam_autocast_clear_cache();
+    pub fn flam_grad_scaler_new(
+        init_scale: f64,
+        growth_factor: f64,
+        backoff_factor: f64,
+        growth_interval: i64,
+        enabled: flam_bool,
+    ) -> *mut flam_grad_scaler;
+    pub fn flam_grad_scaler_scale(
+        scaler: *mut flam_grad_scaler,
+        loss: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_grad_scaler_unscale(
+        scaler: *mut flam_grad_scaler,
+        optimizer: *mut flam_optimizer,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_step(
+        scaler: *mut flam_grad_scaler,
+        optimizer: *mut flam_optimizer,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_skipped(
+        scaler: *const flam_grad_scaler,
+        optimizer: *const flam_optimizer,
+        out_skipped: *mut flam_bool,
+        out_parameter: *mut i64,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_update(scaler: *mut flam_grad_scaler) -> flam_status;
+    pub fn flam_grad_scaler_get_scale(
+        scaler: *const flam_grad_scaler,
+        out_scale: *mut f64,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_set_scale(
+        scaler: *mut flam_grad_scaler,
+        scale: f64,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_configure(
+        scaler: *mut flam_grad_scaler,
+        growth_factor: f64,
+        backoff_factor: f64,
+        growth_interval: i64,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_enabled(scaler: *const flam_grad_scaler) -> flam_bool;
+    pub fn flam_grad_scaler_state_dict(
+        scaler: *const flam_grad_scaler,
+    ) -> *mut flam_state;
+    pub fn flam_grad_scaler_load_state_dict(
+        scaler: *mut flam_grad_scaler,
+        state: *const flam_state,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_release(scaler: *mut flam_grad_scaler);
+    pub fn flam_grad_scaler_unscale_params(
+        scaler: *mut flam_grad_scaler,
+        owner: u64,
+        params: *const *const flam_tensor,
+        n_params: usize,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_begin_step(
+        scaler: *mut flam_grad_scaler,
+        owner: u64,
+        params: *const *const flam_tensor,
+        n_params: usize,
+    ) -> flam_status;
+    pub fn flam_grad_scaler_found_inf(
+        scaler: *const flam_grad_scaler,
+        owner: u64,
+        device: flam_device,
+    ) -> *mut flam_tensor;
+    pub fn flam_grad_scaler_owner_skipped(
+        scaler: *const flam_grad_scaler,
+        owner: u64,
+        out_skipped: *mut flam_bool,
+        out_parameter: *mut i64,
+    ) -> flam_status;
     pub fn flam_tensor_retain(tensor: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_tensor_release(tensor: *mut flam_tensor);
     pub fn flam_tensor_list_size(list: *const flam_tensor_list) -> usize;
@@ -1946,24 +2053,6 @@ extern "C" {
         mode: flam_fan,
         generator: *mut flam_generator,
     ) -> flam_status;
-    pub fn flam_state_new() -> *mut flam_state;
-    pub fn flam_state_set(
-        state: *mut flam_state,
-        name: *const ::std::os::raw::c_char,
-        tensor: *const flam_tensor,
-    ) -> flam_status;
-    pub fn flam_state_get(
-        state: *const flam_state,
-        name: *const ::std::os::raw::c_char,
-    ) -> *mut flam_tensor;
-    pub fn flam_state_size(state: *const flam_state) -> usize;
-    pub fn flam_state_name(
-        state: *const flam_state,
-        index: usize,
-    ) -> *const ::std::os::raw::c_char;
-    pub fn flam_state_tensor(state: *const flam_state, index: usize) -> *mut flam_tensor;
-    pub fn flam_state_retain(state: *mut flam_state);
-    pub fn flam_state_release(state: *mut flam_state);
     pub fn flam_save(
         state: *const flam_state,
         path: *const ::std::os::raw::c_char,
@@ -2235,6 +2324,8 @@ extern "C" {
         nesterov: flam_bool,
         maximize: flam_bool,
         first_step: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
     ) -> flam_status;
     pub fn flam_adam_step(
         params: *const *const flam_tensor,
@@ -2256,6 +2347,8 @@ extern "C" {
         weight_decay: f64,
         decoupled: flam_bool,
         maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
     ) -> flam_status;
     pub fn flam_clip_grad_norm_(
         params: *const *const flam_tensor,
