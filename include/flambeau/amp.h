@@ -221,7 +221,7 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_grad_scaler_load_state_di
  */
 FLAM_API FLAM_SINCE(0, 1) void flam_grad_scaler_release(FLAM_NULLABLE flam_grad_scaler *scaler);
 
-/* ---- gradient scaling for optimizers of the caller's own -------------------------------------- */
+/* ---- gradient scaling for optimizers of the caller's own ------------------------------------- */
 
 /** `flam_grad_scaler_unscale` for parameters that the caller steps.
  *

@@ -31,8 +31,8 @@ extern "C" {
  * - `first_step`: whether the buffers hold nothing: they then become the gradients; default false.
  * - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default
  *   1.
- * - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0;
- *   default 0.
+ * - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does
+ *   nothing; default 0.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
@@ -64,8 +64,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_sgd_step(
  * - `maximize`: whether to ascend; default false.
  * - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default
  *   1.
- * - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0;
- *   default 0.
+ * - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does
+ *   nothing; default 0.
  * - returns: `FLAM_OK`.
  * - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.

@@ -72,5 +72,5 @@ def test_device_mismatch(torch, device):
 def test_unknown_names(torch):
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = torch.nothing
-    with pytest.raises(NotImplementedError, match="mixed precision"):
-        torch.amp.autocast("cuda")
+    with pytest.raises(RuntimeError, match="unsupported autocast device_type 'abacus'"):
+        torch.amp.autocast("abacus")

@@ -5986,7 +5986,7 @@ def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weigh
     - `maximize`: whether to ascend; default false.
     - `first_step`: whether the buffers hold nothing: they then become the gradients; default false.
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
-    - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
     - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
     - source: Sutskever et al., 2013, ICML.
@@ -6013,7 +6013,7 @@ def adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, 
     - `decoupled`: whether the decay goes past the moments, as in AdamW; default false.
     - `maximize`: whether to ascend; default false.
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
-    - `found_inf`: 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
     - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
     - source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101.

@@ -74,7 +74,8 @@ class autocast:
             name = self.device.upper()
             warnings.warn(
                 f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n"
-                f"{name} Autocast only supports dtypes of {', '.join(map(str, _DTYPES))} currently.",
+                f"{name} Autocast only supports dtypes of "
+                f"{', '.join(map(str, _DTYPES))} currently.",
                 stacklevel=3,
             )
             return False

@@ -19,7 +19,7 @@ pub struct SgdStepOptions<'a> {
     pub first_step: bool,
     /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     pub grad_scale: Option<&'a Tensor>,
-    /// 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     pub found_inf: Option<&'a Tensor>,
 }
 
@@ -46,7 +46,7 @@ pub struct AdamStepOptions<'a> {
     pub maximize: bool,
     /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     pub grad_scale: Option<&'a Tensor>,
-    /// 1 element, f32, on the parameters' device: the step does nothing where it is not 0; default 0.
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     pub found_inf: Option<&'a Tensor>,
 }
 
