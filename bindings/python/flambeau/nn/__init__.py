@@ -1,4 +1,5 @@
 """Networks: modules, parameters, functional forms, initialisers."""
+# ruff: noqa: F405
 
 import importlib as _importlib
 
@@ -17,7 +18,7 @@ __all__ = [
     "parameter",
     "DataParallel",
     "parallel",
-    "utils",  # noqa: F405
+    "utils",
 ]
 
 
