@@ -9,6 +9,7 @@
 #define FLAM_LOAD_IMPLEMENTATION
 #include <flambeau/load.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the model and the data
- * --------------------------------------------------------------------------- */
+/* ---- the model and the data ---- */
 
 /* 64 pixels, 256 hidden units, 10 classes. */
 static flam_module *mlp(flam_device device) {
@@ -91,8 +91,7 @@ static digits to_device(digits d, flam_device device) {
   return d;
 }
 
-/* ---- scoring and training
- * ----------------------------------------------------------------------------- */
+/* ---- scoring and training ---- */
 
 static flam_tensor *loss_of(const flam_tensor *logits, const flam_tensor *labels) {
   return flam_cross_entropy(logits, labels, NULL, -100, FLAM_REDUCTION_MEAN, SMOOTHING);
@@ -230,18 +229,27 @@ static void train(flam_module *model, digits learn, digits held_out, flam_device
   flam_frame_pop(frame);
 }
 
-/* ---- the program
- * -------------------------------------------------------------------------------------- */
+/* ---- the program ---- */
 
-static void usage(const char *problem) {
-  fprintf(
-      stderr,
-      "digits: %s\n"
-      "usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
-      "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
-      "              [--logits FILE]\n",
-      problem);
-  exit(2);
+/* Ends the program: with success where help was asked for, else naming the option and its problem. */
+static void usage(const char *option, const char *problem) {
+  if (problem) fprintf(stderr, "digits: %s %s\n", option, problem);
+  fputs("usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
+        "              [--threads N] [--workers N] [--data FILE] [--weights FILE] [--save FILE]\n"
+        "              [--logits FILE]\n",
+        problem ? stderr : stdout);
+  exit(problem ? 2 : 0);
+}
+
+/* A whole number from the command line, checked before anything is trained. */
+static long whole(const char *option, const char *text, long least) {
+  char *end = NULL;
+  long number;
+  errno = 0;
+  number = strtol(text, &end, 10);
+  if (*end || end == text || errno) usage(option, "needs a whole number");
+  if (number < least) usage(option, least ? "must be at least 1" : "must not be negative");
+  return number;
 }
 
 static options arguments(int argc, char **argv) {
@@ -249,6 +257,7 @@ static options arguments(int argc, char **argv) {
                3e-3};
   const char *names[] = {"--device",     "--data", "--weights", "--save",    "--logits", "--epochs",
                          "--batch-size", "--seed", "--threads", "--workers", "--lr"};
+  const long least[] = {1, 1, 0, 1, 0};
   const char **texts[5];
   long *numbers[5];
   int i, k;
@@ -264,15 +273,16 @@ static options arguments(int argc, char **argv) {
     }
     for (k = 0; k < 11 && strcmp(argv[i], names[k]) != 0; ++k) {
     }
-    if (k == 11) usage(argv[i]);
-    if (++i == argc) usage("the last option needs a value");
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) usage(argv[i], NULL);
+    if (k == 11) usage(argv[i], "is unknown");
+    if (++i == argc) usage(argv[i - 1], "needs a value");
     if (k < 5)
       *texts[k] = argv[i];
     else if (k < 10)
-      *numbers[k - 5] = strtol(argv[i], &end, 10);
+      *numbers[k - 5] = whole(names[k], argv[i], least[k - 5]);
     else
       o.lr = strtod(argv[i], &end);
-    if (end && (*end || end == argv[i])) usage(argv[i]);
+    if (end && (*end || end == argv[i])) usage("--lr", "needs a number");
   }
   if (!o.save) o.save = o.conv ? "build/digits-conv.safetensors" : "build/digits-mlp.safetensors";
   return o;

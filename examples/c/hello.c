@@ -1,8 +1,8 @@
 /* The least program: opens the library, adds two tensors, prints the sum, and says what went wrong
  * otherwise.
  *
- *     cc -std=c99 -I include examples/c/hello.c -ldl -o build/hello &&
- * FLAMBEAU_LIBRARY=build/libflambeau.so.0 build/hello
+ *     cc -std=c99 -I include examples/c/hello.c -ldl -o build/hello
+ *     FLAMBEAU_LIBRARY=build/libflambeau.so.0 build/hello
  */
 #define FLAM_LOAD_IMPLEMENTATION
 #include <flambeau/load.h>

@@ -19,8 +19,10 @@ STYLE = """text { font: 12px system-ui, "Segoe UI", Helvetica, Arial, sans-serif
 
 
 def ticks(low, high, wanted=5):
-    """Round numbers that cover low to high."""
-    span = max(high - low, 1e-12)
+    """Round numbers that cover low to high, or a range around them where they are one value."""
+    if high - low < 1e-9 * max(abs(low), 1):
+        low, high = low - 0.5, high + 0.5
+    span = high - low
     power = 10 ** math.floor(math.log10(span / wanted))
     step = next(power * m for m in (1, 2, 5, 10) if power * m * wanted >= span)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)

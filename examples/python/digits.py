@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains a classifier of handwritten digits, scores it on held-out images, and saves its weights.
 
-    python examples/python/digits.py                     a perceptron, on the GPU if there is one
-    python examples/python/digits.py --conv --plot curves.svg python examples/python/digits.py
-    --weights FILE      scores weights that any of the three languages saved
+- `python examples/python/digits.py`: a perceptron, on the GPU if there is one
+- `python examples/python/digits.py --conv --plot curves.svg`: convolutions, and curves of the run
+- `python examples/python/digits.py --weights FILE`: scores what any of the three languages saved
 
 `examples/c/digits.c` and `examples/rust/` do the same with the same data and read the same weights:
 given one file, the three write the same logits, bit for bit. `FLAMBEAU_SIM=devices=1,as=cuda` lets
@@ -147,6 +147,17 @@ def misread(logits, labels, images, most=6):
     return "\n".join(line.rstrip() for line in [*lines, names])
 
 
+def at_least(least):
+    """A whole number from the command line, checked before anything is trained."""
+
+    def number(text):
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        return int(text)
+
+    return number
+
+
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--conv", action="store_true", help="the small convolutional form")
@@ -155,15 +166,18 @@ def arguments():
         default="auto",
         help="cpu, cuda, cuda:1, sim:0; default: cuda if there is one, else cpu",
     )
-    p.add_argument("--epochs", type=int, default=30)
-    p.add_argument("--batch-size", type=int, default=32)
+    p.add_argument("--epochs", type=at_least(1), default=30)
+    p.add_argument("--batch-size", type=at_least(1), default=32)
     p.add_argument("--lr", type=float, default=3e-3, help="learning rate at the start")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument(
-        "--threads", type=int, help="for kernels on the CPU; results do not depend on it"
+        "--threads", type=at_least(1), help="for kernels on the CPU; results do not depend on it"
     )
     p.add_argument(
-        "--workers", type=int, default=2, help="that fetch batches; results do not depend on it"
+        "--workers",
+        type=at_least(0),
+        default=2,
+        help="that fetch batches; results do not depend on it",
     )
     p.add_argument("--data", default=ROOT / "examples/data/digits.safetensors")
     p.add_argument("--weights", help="score these and train nothing")
@@ -172,7 +186,10 @@ def arguments():
     )
     p.add_argument("--logits", help="write the held-out images' logits, raw f32")
     p.add_argument("--plot", help="write the curves of loss and accuracy, SVG")
-    return p.parse_args()
+    args = p.parse_args()
+    if args.save and not args.save.endswith(".safetensors"):
+        p.error(f"argument --save: {args.save} does not end with .safetensors")
+    return args
 
 
 def plot(path, form, losses, held_out_losses, accuracies):
@@ -227,4 +244,10 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except (OSError, RuntimeError, ValueError) as problem:  # its text says what mends it
+        sys.exit(f"digits.py: {problem}")

@@ -4,6 +4,7 @@ number of threads nor of workers nor the kind of device changes a result.
 
 import os
 import pty
+import signal
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
@@ -104,6 +105,48 @@ def test_the_bar_is_drawn_on_terminals_only(languages, tmp_path):
         drawn = on_a_terminal([*command, *options])
         for part in ("━", "100 %", "memory", "left", "epoch   2/2"):
             assert part in drawn, f"{name}\n{drawn}"
+
+
+def test_wrong_options_are_refused_before_training(languages):
+    for name, command in languages.items():
+        assert "usage: digits" in run([*command, "--help"]), name
+        for option, value in (
+            ("--epochs", "0"),
+            ("--batch-size", "0"),
+            ("--threads", "0"),
+            ("--workers", "-1"),
+            ("--lr", "fast"),
+            ("--epochs", "9" * 30 + "x"),
+        ):
+            text = run([*command, option, value], fails=True)
+            assert option in text and "data     " not in text, f"{name} {option}\n{text}"
+            assert "Traceback" not in text, text
+        absent = run([*command, "--data", "absent.safetensors"], fails=True)
+        assert "Traceback" not in absent, absent
+
+
+def test_one_epoch_can_be_plotted(tmp_path):
+    path = tmp_path / "curves.svg"
+    train(python_digits(), tmp_path, "plot", "--epochs", "1", "--plot", path)
+    assert "nan" not in path.read_text()
+    ElementTree.parse(path)
+
+
+def test_an_interrupt_leaves_no_trace(tmp_path):
+    """Ctrl-C ends a training with one word and the shell's code for it."""
+    process = subprocess.Popen(
+        [*python_digits(), "--epochs", "100000", "--save", str(tmp_path / "w.safetensors")],
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while "epoch   1/" not in process.stdout.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    _, problem = process.communicate(timeout=60)
+    assert process.returncode == 130 and problem == "interrupted\n"
 
 
 def test_what_cannot_be_had_is_said(languages, tmp_path):

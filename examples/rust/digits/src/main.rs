@@ -20,7 +20,11 @@ use train::{evaluate, Digits};
 
 fn main() -> ExitCode {
     let options = match Options::from_arguments() {
-        Ok(options) => options,
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            println!("{}", options::USAGE);
+            return ExitCode::SUCCESS;
+        }
         Err(problem) => {
             eprintln!("digits: {}\n{}", problem, options::USAGE);
             return ExitCode::from(2);

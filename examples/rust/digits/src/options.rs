@@ -31,8 +31,22 @@ where
         .map_err(|problem| format!("{} {}: {}", name, text, problem))
 }
 
+/// A whole number, checked before anything is trained.
+fn at_least<T>(least: T, name: &str, text: String) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display,
+    T::Err: Display,
+{
+    let value = number(name, text)?;
+    if value < least {
+        return Err(format!("{} {}: is less than {}", name, value, least));
+    }
+    Ok(value)
+}
+
 impl Options {
-    pub fn from_arguments() -> Result<Options, String> {
+    /// What was asked for; nothing where that is help.
+    pub fn from_arguments() -> Result<Option<Options>, String> {
         let mut o = Options {
             conv: false,
             device: "auto".to_owned(),
@@ -53,17 +67,20 @@ impl Options {
                 o.conv = true;
                 continue;
             }
+            if name == "--help" || name == "-h" {
+                return Ok(None);
+            }
             let value = words
                 .next()
                 .ok_or(format!("{} is unknown or needs a value", name))?;
             match name.as_str() {
                 "--device" => o.device = value,
-                "--epochs" => o.epochs = number(&name, value)?,
-                "--batch-size" => o.batch_size = number(&name, value)?,
+                "--epochs" => o.epochs = at_least(1, &name, value)?,
+                "--batch-size" => o.batch_size = at_least(1, &name, value)?,
                 "--lr" => o.lr = number(&name, value)?,
                 "--seed" => o.seed = number(&name, value)?,
-                "--threads" => o.threads = Some(number(&name, value)?),
-                "--workers" => o.workers = number(&name, value)?,
+                "--threads" => o.threads = Some(at_least(1, &name, value)?),
+                "--workers" => o.workers = at_least(0, &name, value)?,
                 "--data" => o.data = value,
                 "--weights" => o.weights = Some(value),
                 "--save" => o.save = Some(value),
@@ -71,6 +88,6 @@ impl Options {
                 _ => return Err(format!("{} is unknown", name)),
             }
         }
-        Ok(o)
+        Ok(Some(o))
     }
 }
