@@ -86,3 +86,12 @@ def test_the_apt_line_has_all_that_doctor_asks_for(monkeypatch):
     line = re.search(r"apt-get install -y ([a-z0-9 +-]+?) &&", TEXT).group(1).split()
     needed = {package for *_, package, optional in doctor.TOOLS if package and not optional}
     assert needed - {"python3"} <= set(line)
+
+
+def test_a_library_that_is_not_there_is_asked_for(tmp_path):
+    """An empty FLAMBEAU_LIBRARY counts as none; the advice names the variable."""
+    program = compile_c(ROOT / "examples/c/hello.c", tmp_path / "hello")
+    for name in ("", str(tmp_path / "absent.so")):
+        text = run([program], fails=True, FLAMBEAU_LIBRARY=name, LD_LIBRARY_PATH="")
+        assert "set FLAMBEAU_LIBRARY to the path of libflambeau.so.0" in text
+        assert ("absent.so" if name else "libflambeau.so.0: ") in text

@@ -43,7 +43,7 @@ def _find_library():
             return path
     raise ImportError(
         f"{_SONAME} was not found in {', '.join(looked)} nor in the source tree's build folder.\n"
-        "  build it with `make`, or set FLAMBEAU_LIBRARY to its path"
+        "  build it with `make build`, or set FLAMBEAU_LIBRARY to its path"
     )
 
 
@@ -57,7 +57,7 @@ def _find_extension(library):
             return path
     raise ImportError(
         f"{_EXTENSION} was not found in {', '.join(dict.fromkeys(looked))}.\n"
-        "  build it with `make`; it needs the headers of Python (python3-dev)"
+        "  build it with `make build`; it needs the headers of Python (python3-dev)"
     )
 
 
