@@ -61,6 +61,11 @@ def test_as_torch(tmp_path):
     assert done.stdout.startswith("tensor([2., 2.]) torch.float32\nNo module named 'torch.nothing'")
 
 
+def test_a_choice_among_devices_ends_at_the_cpu(torch):
+    """The line that tutorials begin with asks for Apple's GPU too."""
+    assert not torch.backends.mps.is_available() and not torch.backends.mps.is_built()
+
+
 def test_missing_library_is_named(tmp_path):
     done = run("-c", "import flambeau", FLAMBEAU_LIBRARY=str(tmp_path))
     assert done.returncode == 1

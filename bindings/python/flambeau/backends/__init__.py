@@ -1,5 +1,5 @@
 """Switches of back ends, as programs set them."""
 
-from . import cuda, cudnn
+from . import cuda, cudnn, mps
 
-__all__ = ["cuda", "cudnn"]
+__all__ = ["cuda", "cudnn", "mps"]
