@@ -20,10 +20,25 @@ def test_repr(torch, net):
     assert repr(torch.nn.MaxPool2d(2)) == (
         "MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1, ceil_mode=False)"
     )
+    assert repr(torch.nn.BatchNorm1d(3)) == (
+        "BatchNorm1d(3, eps=1e-05, momentum=0.1, affine=True, bias=True, track_running_stats=True)"
+    )
+    assert repr(torch.nn.LayerNorm(3, bias=False)) == (
+        "LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=False)"
+    )
+    assert repr(torch.nn.GroupNorm(1, 2)) == "GroupNorm(1, 2, eps=1e-05, affine=True, bias=True)"
     assert (
         repr(torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU()]))
         == "ModuleList(\n  (0-1): 2 x ReLU()\n)"
     )
+
+
+def test_norms_without_bias(torch, device):
+    module = torch.nn.BatchNorm1d(6, bias=False, device=device)
+    module.reset_parameters()
+    assert module(torch.arange(12.0, device=device).reshape(2, 6)).mean().abs().item() < 1e-5
+    for norm in module, torch.nn.GroupNorm(2, 6, bias=False, device=device):
+        assert [n for n, _ in norm.named_parameters()] == ["weight"]
 
 
 def test_names(torch, net):

@@ -19,13 +19,15 @@ class _BatchNorm(Module):
         track_running_stats=True,
         device=None,
         dtype=None,
+        *,
+        bias=True,
     ):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         kind = {"device": device, "dtype": dtype}
-        for name, make in ("weight", ones), ("bias", zeros):
-            self.register_parameter(name, Parameter(make(num_features, **kind)) if affine else None)
+        for name, make, wanted in ("weight", ones, affine), ("bias", zeros, affine and bias):
+            self.register_parameter(name, Parameter(make(num_features, **kind)) if wanted else None)
         tracked = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, **kind) if tracked else None)
         self.register_buffer("running_var", ones(num_features, **kind) if tracked else None)
@@ -43,6 +45,7 @@ class _BatchNorm(Module):
         self.reset_running_stats()
         if self.affine:
             self.weight.data.fill_(1)
+        if self.bias is not None:
             self.bias.data.zero_()
 
     def _check_input_dim(self, input):
@@ -73,7 +76,7 @@ class _BatchNorm(Module):
     def extra_repr(self):
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
@@ -143,14 +146,25 @@ class LayerNorm(Module):
 
     def extra_repr(self):
         return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
 
 
 class GroupNorm(Module):
     """Normalises over groups of channels of [N, C, ...]."""
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+    def __init__(
+        self,
+        num_groups,
+        num_channels,
+        eps=1e-5,
+        affine=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
         super().__init__()
         if num_channels % num_groups:
             raise ValueError("num_channels must be divisible by num_groups")
@@ -162,10 +176,15 @@ class GroupNorm(Module):
         )
         kind = {"device": device, "dtype": dtype}
         self.register_parameter("weight", Parameter(ones(num_channels, **kind)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros(num_channels, **kind)) if affine else None)
+        self.register_parameter(
+            "bias", Parameter(zeros(num_channels, **kind)) if affine and bias else None
+        )
 
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self):
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
