@@ -1562,8 +1562,10 @@ const char *flam_library_load(const char *path) {
   size_t i;
   void *library;
   if (!path) path = getenv("FLAMBEAU_LIBRARY");
-  library = dlopen(path ? path : "libflambeau.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return flam_load_failed_(NULL, dlerror(), "");
+  library = dlopen(path && *path ? path : "libflambeau.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    return flam_load_failed_(NULL, dlerror(), "\n  set FLAMBEAU_LIBRARY to the path of libflambeau.so.0");
+  }
   for (i = 0; i < count; ++i) {
     void *symbol = dlsym(library, flam_api_names_[i]);
     memcpy((char *)&flam_api + i * size, &symbol, size);
