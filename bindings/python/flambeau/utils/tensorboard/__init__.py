@@ -1,0 +1,6 @@
+"""Logs that TensorBoard shows: `SummaryWriter` writes its event files without TensorBoard or
+protobuf being there."""
+
+from .writer import SummaryWriter
+
+__all__ = ["SummaryWriter"]
