@@ -176,6 +176,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_device_push(flam_device device, flam_
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_device_synchronize(flam_device device);
 
+/** Has host accesses to the memory of simulated devices named before their fault ends the process:
+ * which device and tensor, in one line. Without this call such an access is the plain fault that it
+ * is on a GPU.
+ *
+ * - `file_descriptor`: where the line is written, such as 2; -1 ends it.
+ */
+FLAM_API FLAM_SINCE(0, 1) void flam_sim_report_host_access(int32_t file_descriptor);
+
 /* ---- threads and libraries ------------------------------------------------------------------- */
 
 /** How many threads a parallel loop on the cpu may use, the caller included. Results do not depend

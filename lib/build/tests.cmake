@@ -41,6 +41,9 @@ if(GTest_FOUND)
   foreach(folder IN LISTS folders)
     flam_cc_tests(${folder})
   endforeach()
+  # Where the processor has protection keys, the fallback for those that have none.
+  add_test(NAME runtime.mapping
+           COMMAND runtime_test --gtest_filter=Sim.* protection=mapping)
 elseif(folders)
   message(WARNING "flambeau: no GoogleTest (apt package libgtest-dev), so no C++ tests")
 endif()

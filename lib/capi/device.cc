@@ -9,6 +9,7 @@
 #include "device/devices.h"
 #include "device/library.h"
 #include "device/runtime.h"
+#include "device/sim/control.h"
 #include "flambeau/common.h"
 
 namespace flambeau::capi {
@@ -99,6 +100,10 @@ uint64_t device_push(Device device) {
 }
 
 void device_synchronize(Device device) { synchronize(device); }
+
+void sim_report_host_access(int32_t file_descriptor) {
+  sim::report_host_access_to(file_descriptor);
+}
 
 int32_t get_num_threads() { return flambeau::get_num_threads(); }
 void set_num_threads(int32_t num_threads) { flambeau::set_num_threads(num_threads); }

@@ -34,5 +34,6 @@ int32_t get_num_threads();
 void set_num_threads(int32_t num_threads);
 void library_directory_add(std::string_view path);
 const char* library_report();
+void sim_report_host_access(int32_t file_descriptor);
 
 }  // namespace flambeau::capi

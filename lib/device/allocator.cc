@@ -40,6 +40,7 @@ Block* CachingAllocator::allocate(size_t bytes, uint32_t stream, int8_t front_cl
   if (b == nullptr) {
     ++stats_.num_ooms;
     const OutOfMemory facts = report(bytes, size, stream);
+    abandon_forward();
     remember(TraceAction::oom, nullptr, size, stream, t_label);
     lock.unlock();
     throw_out_of_memory(facts);
@@ -198,6 +199,15 @@ void CachingAllocator::remember(TraceAction action, const void* data, size_t siz
 
 Block* CachingAllocator::find(const void* address) {
   std::lock_guard lock(mutex_);
+  return block_at(address);
+}
+
+Block* CachingAllocator::try_find(const void* address) noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return lock ? block_at(address) : nullptr;
+}
+
+Block* CachingAllocator::block_at(const void* address) noexcept {
   const char* p = static_cast<const char*>(address);
   for (Segment* s = segments_; s; s = s->next) {
     const char* begin = static_cast<const char*>(s->data);

@@ -32,7 +32,8 @@ class CachingAllocator {
   // Pinned memory: the copy that `s` just got uses the block. Host access waits for it, reuse too.
   void note_copy(Block* b, Stream s);
   void wait_for_copies(Block* b);
-  Block* find(const void* address);  // the block in use that holds it, or null
+  Block* find(const void* address);               // the block in use that holds it, or null
+  Block* try_find(const void* address) noexcept;  // null too where the lock is taken; never waits
 
   void empty_cache();
   void set_fraction(double fraction);
@@ -67,6 +68,7 @@ class CachingAllocator {
   };
 
   Pools& pools(uint32_t stream);
+  Block* block_at(const void* address) noexcept;
   Block* find_or_grow(PoolKind pool, uint32_t stream, size_t size);
   void put_free(Block* b) noexcept;
   void take_free(Block* b) noexcept;

@@ -1,10 +1,15 @@
-// The runtime tests run on two simulated devices; set before anyone asks for a device.
+// The runtime tests run on two simulated devices; set before anyone asks for a device. A further
+// argument is added to their configuration, as in "protection=mapping".
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "device/sim/config.h"
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  flambeau::sim::configure("devices=2,memory=64MiB,schedule=eager");
+  std::string simulated = "devices=2,memory=64MiB,schedule=eager";
+  if (argc > 1) simulated.append(",").append(argv[1]);
+  flambeau::sim::configure(simulated);
   return RUN_ALL_TESTS();
 }

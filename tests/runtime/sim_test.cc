@@ -1,9 +1,16 @@
 // Simulated devices: where memory is, when work runs, how copies, faults and races behave.
 #include "simulated.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "device/label.h"
 
 namespace flambeau {
 namespace {
@@ -13,17 +20,96 @@ using sim::Schedule;
 constexpr size_t kN = 1000;
 using Sim = Simulated;
 
+// The system's kernel reads on our behalf and refuses where we would fault.
+bool host_is_shut_out(const void* p) {
+  int pipe_ends[2];
+  if (pipe(pipe_ends) != 0) return false;
+  const bool refused = write(pipe_ends[1], p, 4) == -1;
+  const int why = errno;
+  close(pipe_ends[0]), close(pipe_ends[1]);
+  errno = why;
+  return refused;
+}
+
 TEST_F(Sim, HostCannotReadDeviceMemory) {
   Buffer x(kSim0, kN * 4);
   fill_bytes(x.data(), kSim0, 0, x.bytes);
-  // The kernel reads on our behalf and refuses where we would fault.
-  int pipe_ends[2];
-  ASSERT_EQ(pipe(pipe_ends), 0);
-  EXPECT_EQ(write(pipe_ends[1], x.data(), 4), -1);
+  EXPECT_TRUE(host_is_shut_out(x.data()));
   EXPECT_EQ(errno, EFAULT);
   add_one(current_stream(kSim0), x.data(), kN);
-  EXPECT_EQ(write(pipe_ends[1], x.data(), 4), -1);
-  close(pipe_ends[0]), close(pipe_ends[1]);
+  EXPECT_TRUE(host_is_shut_out(x.data()));
+}
+
+// By the signal, or by the exit that a sanitizer makes of it.
+bool died(int status) { return WIFSIGNALED(status) || WEXITSTATUS(status) != 0; }
+
+// Reads or writes device memory on the host, in a process that dies of it.
+void touch_on_host(float* p, bool write) {
+  sim::report_host_access_to(2);
+  volatile float* const direct = p;
+  if (write)
+    *direct = 1;
+  else
+    static_cast<void>(*direct);
+}
+
+TEST_F(Sim, HostAccessIsAFaultThatIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* module = intern("net.0");
+  ModuleLabel in_module(module);
+  OpLabel op("linear");
+  Buffer x(kSim1, kN * 4);
+  EXPECT_EXIT(touch_on_host(x.data() + 3, false), died,
+              "host code read device memory: sim:1, address 0x[0-9a-f]+, byte 12 of a block of "
+              "4000 bytes from linear in net.0;.*cpu\\(\\)");
+  EXPECT_EXIT(touch_on_host(x.data(), true), died, "host code wrote to device memory: sim:1");
+  float* const stale = x.data();
+  x.drop();
+  EXPECT_EXIT(touch_on_host(stale, false), died, "where no tensor is now");
+}
+
+// A kernel opens device memory for its own thread only, and only while it runs.
+TEST_F(Sim, HostAccessFaultsWhileAKernelRuns) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Buffer x(kSim0, kN * 4);
+  add_one(current_stream(kSim0), x.data(), kN);
+  EXPECT_EXIT(
+      {
+        sim::set_schedule(Schedule::threads);
+        sim::report_host_access_to(2);
+        static std::atomic<bool> running{false};
+        struct {
+          float* x;
+        } args{x.data()};
+        launch(current_stream(kSim0), "endless",
+               [](void*, const void* a) {
+                 for (;;) static_cast<float* const*>(a)[0][0] += 1, running = true;
+               },
+               &args, sizeof args, {});
+        while (!running) std::this_thread::yield();
+        touch_on_host(x.data(), false);
+      },
+      died, "host code read device memory: sim:0");
+}
+
+TEST_F(Sim, AKernelThatFailedShutsDeviceMemoryAgain) {
+  Buffer x(kSim0, 64);
+  struct {
+    float* x;
+    size_t n;
+  } args{x.data() + (size_t(8) << 20), 1};
+  launch(current_stream(kSim0), "bad", run_add_one, &args, sizeof args, {});
+  EXPECT_EQ(code_of([] { synchronize(kSim0); }), Code::device_lost);
+  EXPECT_TRUE(host_is_shut_out(x.data()));
+}
+
+// The key where the processor has one: the fallback must not hide that it is never taken.
+TEST_F(Sim, ProtectionIsTheOneAskedForOrTheBest) {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  const std::string text(std::istreambuf_iterator<char>(cpuinfo), {});
+  const bool has_keys = text.find(" ospke") != text.npos;
+  const bool wanted = sim::config().protection != sim::Protection::mapping;
+  EXPECT_EQ(sim::uses_protection_key(), has_keys && wanted);
 }
 
 TEST_F(Sim, FreshMemoryIsPoison) {
@@ -190,10 +276,7 @@ TEST_F(Sim, HostIsShutOutAgainAfterSuchAKernel) {
          sizeof args, {&access, 1});
   EXPECT_EQ(download(x.data(), 1, kSim0)[0], 5);
   delete table;
-  int pipe_ends[2];
-  ASSERT_EQ(pipe(pipe_ends), 0);
-  EXPECT_EQ(write(pipe_ends[1], x.data(), 4), -1);
-  close(pipe_ends[0]), close(pipe_ends[1]);
+  EXPECT_TRUE(host_is_shut_out(x.data()));
 }
 
 TEST_F(Sim, VirtualClockGivesElapsedTime) {

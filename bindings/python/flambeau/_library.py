@@ -96,3 +96,7 @@ if fast.flam_version_require(*_VERSION):
         f"{_VERSION[0]}.{_VERSION[1]} or newer of the same major version.\n"
         "  build or install a newer libflambeau, or set FLAMBEAU_LIBRARY to one"
     )
+
+# On simulated devices a host access to device memory ends the process: standard error says why.
+if os.environ.get("FLAMBEAU_SIM"):
+    fast.flam_sim_report_host_access(2)

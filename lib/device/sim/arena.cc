@@ -1,4 +1,4 @@
-// The double mapping; see arena.h. Segments are cut in granules of 2 MiB, as a GPU's driver does.
+// The arena's pages; see arena.h. Segments are cut in granules of 2 MiB, as a GPU's driver does.
 // Twice the capacity in addresses keeps holes between segments from failing an allocation that
 // fits.
 #include "device/sim/arena.h"
@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "device/sim/config.h"
+#include "device/sim/guard.h"
+#include "device/sim/key.h"
 
 namespace flambeau::sim {
 namespace {
@@ -24,7 +26,11 @@ size_t granules(size_t bytes) { return (bytes + kGranule - 1) / kGranule; }
 }  // namespace
 
 Arena& Arena::instance() {
-  static Arena& arena = *new Arena;
+  static Arena& arena = []() -> Arena& {
+    Arena& made = *new Arena;
+    watch_faults(made);
+    return made;
+  }();
   return arena;
 }
 
@@ -37,21 +43,41 @@ Arena::Arena() : devices_(size_t(config().devices)) {
     d.capacity = config().memory;
     d.taken.resize(per_device);
   }
+  settle_protection();
   file_ = memfd_create("flambeau-sim", MFD_CLOEXEC);
-  if (file_ >= 0 && ftruncate(file_, off_t(size_)) == 0) {
-    void* handed_out = mmap(nullptr, size_, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file_, 0);
-    void* inside = mmap(nullptr, size_, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file_, 0);
-    if (handed_out != MAP_FAILED && inside != MAP_FAILED) {
-      base_ = reinterpret_cast<uintptr_t>(handed_out);
-      distance_ = reinterpret_cast<uintptr_t>(inside) - base_;
-      return;
-    }
-    if (handed_out != MAP_FAILED) munmap(handed_out, size_);
-    if (inside != MAP_FAILED) munmap(inside, size_);
-  }
+  if (file_ >= 0 && ftruncate(file_, off_t(size_)) == 0 && map_views()) return;
+  const int problem = errno;
   if (file_ >= 0) close(file_);
   throw Error(Code::out_of_host_memory, "the memory of the simulated devices cannot be reserved",
-              std::strerror(errno), "give FLAMBEAU_SIM a smaller memory= or fewer devices");
+              std::strerror(problem), "give FLAMBEAU_SIM a smaller memory= or fewer devices");
+}
+
+void Arena::settle_protection() {
+  if (config().protection != Protection::mapping) key_ = take_key();
+  check(key_ >= 0 || config().protection != Protection::key, Code::unsupported,
+        "FLAMBEAU_SIM asks for protection=key, but this processor or system gives no memory "
+        "protection key; leave it out, or write protection=mapping");
+}
+
+bool Arena::map_views() {
+  const auto view = [this] {
+    return mmap(nullptr, size_, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  };
+  void* handed_out = view();
+  if (handed_out == MAP_FAILED) return false;
+  base_ = address(handed_out);
+  if (key_ >= 0) return true;
+  void* inside = view();
+  if (inside == MAP_FAILED) return munmap(handed_out, size_), false;
+  distance_ = address(inside) - base_;
+  return true;
+}
+
+// Of the view that executors use: with a key it is the only one.
+bool Arena::set_access(size_t offset, size_t bytes, bool open) {
+  void* begin = reinterpret_cast<void*>(base_ + distance_ + offset);
+  if (key_ >= 0) return mark_pages(begin, bytes, key_, open);
+  return mprotect(begin, bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
 }
 
 void* Arena::allocate(int device, size_t bytes) {
@@ -65,9 +91,9 @@ void* Arena::allocate(int device, size_t bytes) {
     if (run < n) continue;
     first = i + 1 - n;
     const size_t offset = size_t(device) * stride_ + first * kGranule;
-    void* inside = reinterpret_cast<void*>(base_ + distance_ + offset);
-    if (mprotect(inside, n * kGranule, PROT_READ | PROT_WRITE) != 0) return nullptr;
-    std::memset(inside, kPoison, n * kGranule);
+    if (!set_access(offset, n * kGranule, true)) return nullptr;
+    const KeyOpen open(key_);
+    std::memset(reinterpret_cast<void*>(base_ + distance_ + offset), kPoison, n * kGranule);
     for (size_t k = 0; k < n; ++k) d.taken[first + k] = true, live_[offset / kGranule + k] = true;
     d.used += n * kGranule;
     return reinterpret_cast<void*>(base_ + offset);
@@ -78,8 +104,8 @@ void* Arena::allocate(int device, size_t bytes) {
 void Arena::deallocate(int device, void* data, size_t bytes) {
   std::lock_guard lock(mutex_);
   Device& d = devices_[size_t(device)];
-  const size_t offset = reinterpret_cast<uintptr_t>(data) - base_, n = granules(bytes);
-  mprotect(translate(static_cast<char*>(data)), n * kGranule, PROT_NONE);
+  const size_t offset = address(data) - base_, n = granules(bytes);
+  set_access(offset, n * kGranule, false);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(offset), off_t(n * kGranule));
   const size_t first = (offset - size_t(device) * stride_) / kGranule;
   for (size_t k = 0; k < n; ++k) d.taken[first + k] = false, live_[offset / kGranule + k] = false;
@@ -105,6 +131,7 @@ void Arena::set_capacity(int device, size_t bytes) {
 // one of the arena's addresses would be translated too; with 47-bit addresses that is as unlikely
 // as guessing one.
 void Arena::translate_words(void* args, size_t bytes) const {
+  if (distance_ == 0) return;
   for (size_t i = 0; i + sizeof(void*) <= bytes; i += sizeof(void*)) {
     char* word = static_cast<char*>(args) + i;
     void* p;
@@ -116,12 +143,14 @@ void Arena::translate_words(void* args, size_t bytes) const {
 }
 
 void* Arena::granule_of(const void* p) const {
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - base_;
+  const uintptr_t offset = address(p) - base_;
   return reinterpret_cast<void*>(base_ + offset / kGranule * kGranule);
 }
 
+bool Arena::is_live(const void* p) const { return live_[(address(p) - base_) / kGranule]; }
+
 bool Arena::open_granule(const void* p) {
-  if (!contains(p) || !live_[(reinterpret_cast<uintptr_t>(p) - base_) / kGranule]) return false;
+  if (key_ >= 0 || !contains(p) || !is_live(p)) return false;
   return mprotect(granule_of(p), kGranule, PROT_READ | PROT_WRITE) == 0;
 }
 

@@ -1,8 +1,8 @@
-// The memory of all simulated devices: one file in memory, mapped twice. The addresses handed out
-// lie in a view without access, so host code that touches device memory faults, at any moment and
-// on any thread. Executors use a second view at a constant distance, into which the pointers among
-// a kernel's arguments are translated. (A memory protection key would spare the translation, but
-// not every processor has keys; this works on all.)
+// The memory of all simulated devices: one file in memory. Host code that touches it faults, at any
+// moment and on any thread. Where the processor has memory protection keys the pages carry one, and
+// executors open it for themselves. Elsewhere the addresses handed out lie in a view without
+// access; executors use a second view at a constant distance, into which the pointers among a
+// kernel's arguments are translated.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -23,22 +23,32 @@ class Arena {
   size_t capacity(int device) const;
   void set_capacity(int device, size_t bytes);
 
-  bool contains(const void* p) const { return reinterpret_cast<uintptr_t>(p) - base_ < size_; }
+  // The device whose memory holds `p`, which must be inside; and whether a segment covers it.
+  int device_of(const void* p) const { return int((address(p) - base_) / stride_); }
+  bool is_live(const void* p) const;
+  int key() const { return key_; }  // -1: the double mapping
+
+  bool contains(const void* p) const { return address(p) - base_ < size_; }
   // Where executors find `p`; other pointers are left alone.
   template <class T>
   T* translate(T* p) const {
-    return contains(p) ? reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(p) + distance_) : p;
+    return contains(p) ? reinterpret_cast<T*>(address(p) + distance_) : p;
   }
   void translate_words(void* args, size_t bytes) const;
 
   // For the fault handler, hence without locks: opens and closes the granule of an address handed
   // out, for a kernel that got the pointer by a way that translation does not see (a table of
-  // pointers in memory).
+  // pointers in memory). Never needed, and refused, with a key.
   bool open_granule(const void* p);
   void close_granule(const void* p);
 
  private:
+  static uintptr_t address(const void* p) { return reinterpret_cast<uintptr_t>(p); }
+
   Arena();
+  void settle_protection();
+  bool map_views();
+  bool set_access(size_t offset, size_t bytes, bool open);
   void* granule_of(const void* p) const;
 
   struct Device {
@@ -48,7 +58,7 @@ class Arena {
 
   uintptr_t base_ = 0, distance_ = 0;
   size_t size_ = 0, stride_ = 0;
-  int file_ = -1;
+  int file_ = -1, key_ = -1;
   mutable std::mutex mutex_;
   std::vector<Device> devices_;
   std::vector<std::atomic<bool>> live_;  // by granule of the whole arena

@@ -27,6 +27,8 @@ constexpr Choice<DeviceType> kNames[] = {{"cuda", DeviceType::cuda}, {"sim", Dev
 constexpr Choice<bool> kKernels[] = {{"emu", true}, {"host", false}};
 constexpr Choice<Races> kRaces[] = {
     {"error", Races::error}, {"report", Races::report}, {"off", Races::off}};
+constexpr Choice<Protection> kProtections[] = {{"key", Protection::key},
+                                               {"mapping", Protection::mapping}};
 
 template <class T, size_t N>
 bool choose(const Choice<T> (&choices)[N], std::string_view text, T& out) {
@@ -59,6 +61,7 @@ bool set(std::string_view key, std::string_view value, Config& c) {
   if (key == "seed") return number<uint64_t>(value, 0, UINT64_MAX, c.seed);
   if (key == "kernels") return choose(kKernels, value, c.emulated_kernels);
   if (key == "races") return choose(kRaces, value, c.races);
+  if (key == "protection") return choose(kProtections, value, c.protection);
   if (key != "memory") return false;
   const std::optional<size_t> bytes = parse_bytes(value);
   return bytes && *bytes > 0 && *bytes <= size_t(1) << 40 && (c.memory = *bytes, true);
@@ -87,7 +90,8 @@ Config parse_config(std::string_view text) {
     c.problem =
         cat_text("FLAMBEAU_SIM has \"", item, "\"; accepted are devices=0..", kMaxDevices,
                  ", memory=SIZE, as=cuda|sim, schedule=eager|lazy|random(SEED)|threads, seed=N, "
-                 "kernels=host|emu, races=error|report|off, separated by commas");
+                 "kernels=host|emu, races=error|report|off, protection=key|mapping, separated by "
+                 "commas");
     return c;
   }
   return c;

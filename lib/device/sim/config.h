@@ -1,6 +1,6 @@
 // What FLAMBEAU_SIM asks for:
-// "devices=2,memory=256MiB,as=cuda,schedule=lazy,seed=1,kernels=emu,races=error". Without it there
-// are no simulated devices. Read once, at the first question about devices.
+// "devices=2,memory=256MiB,as=cuda,schedule=lazy,seed=1,kernels=emu,races=error,protection=key".
+// Without it there are no simulated devices. Read once, at the first question about devices.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +19,10 @@ enum class Schedule : int8_t { eager, lazy, random, threads };
 // What a race does: fail the next synchronisation, or only be listed, or nothing is checked.
 enum class Races : int8_t { error, report, off };
 
+// How the host is shut out of device memory: by a protection key where the processor has them, else
+// by a second mapping. `any` takes the first that works.
+enum class Protection : int8_t { any, key, mapping };
+
 struct Config {
   int devices = 0;
   size_t memory = size_t(1) << 30;  // per device
@@ -27,6 +31,7 @@ struct Config {
   uint64_t seed = 1;
   bool emulated_kernels = false;
   Races races = Races::error;
+  Protection protection = Protection::any;
   std::string problem;  // why FLAMBEAU_SIM could not be used; devices is then 0
 };
 

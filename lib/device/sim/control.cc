@@ -34,6 +34,8 @@ void revive(int device) {
   machine.device(device) = {};
 }
 
+bool uses_protection_key() { return Arena::instance().key() >= 0; }
+
 void set_capacity(int device, size_t bytes) { Arena::instance().set_capacity(device, bytes); }
 
 }  // namespace flambeau::sim

@@ -1,6 +1,6 @@
-// The fault handler. It is installed at the first kernel and acts only on a thread that is inside
-// one; all other faults go to whoever was there before. Leaving a kernel by siglongjmp skips its
-// destructors: the price of going on after what would have ended the process.
+// The fault handler. It is installed with the arena and ends kernels; all other faults go to
+// whoever was there before, those on device memory after they were named. Leaving a kernel by
+// siglongjmp skips its destructors: the price of going on after what would have ended the process.
 #include "device/sim/guard.h"
 
 #include <setjmp.h>
@@ -8,12 +8,13 @@
 
 #include <exception>
 #include <memory>
-#include <mutex>
 
 #include "base/error.h"
 #include "base/thread_local.h"
 #include "base/thread_pool.h"
 #include "device/sim/arena.h"
+#include "device/sim/host_access.h"
+#include "device/sim/key.h"
 
 namespace flambeau::sim {
 namespace {
@@ -31,16 +32,29 @@ FLAM_THREAD_LOCAL Guard* t_guard = nullptr;
 Arena* g_arena = nullptr;
 struct sigaction g_before[2];
 
+bool was_write([[maybe_unused]] const void* context) {
+#if defined(__x86_64__)
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2;
+#else
+  return false;
+#endif
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& before = g_before[signal == SIGBUS];
+  if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+    return before.sa_handler(signal);
+  // The faulting instruction repeats under the old disposition.
+  sigaction(signal, &before, nullptr);
+}
+
 void handle(int signal, siginfo_t* info, void* context) {
   Guard* guard = t_guard;
   if (!guard) {
-    const struct sigaction& before = g_before[signal == SIGBUS];
-    if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(signal, info, context);
-    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-      return before.sa_handler(signal);
-    sigaction(signal, &before,
-              nullptr);  // the faulting instruction repeats under the old disposition
-    return;
+    if (g_arena->contains(info->si_addr))
+      report_host_access(*g_arena, info->si_addr, was_write(context));
+    return pass_on(signal, info, context);
   }
   if (guard->open < kMaxOpen && g_arena->open_granule(info->si_addr)) {
     guard->granules[guard->open++] = info->si_addr;
@@ -48,16 +62,6 @@ void handle(int signal, siginfo_t* info, void* context) {
   }
   guard->address = info->si_addr;
   siglongjmp(guard->back, 1);
-}
-
-void install() {
-  g_arena = &Arena::instance();
-  struct sigaction action{};
-  action.sa_sigaction = handle;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, &g_before[0]);
-  sigaction(SIGBUS, &action, &g_before[1]);
 }
 
 [[gnu::noinline]] void run_catching(const char* name, const std::function<void()>& work,
@@ -83,9 +87,18 @@ void install() {
 
 }  // namespace
 
+void watch_faults(Arena& arena) {
+  g_arena = &arena;
+  struct sigaction action{};
+  action.sa_sigaction = handle;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGSEGV, &action, &g_before[0]);
+  sigaction(SIGBUS, &action, &g_before[1]);
+}
+
 std::string run_guarded(const char* name, const std::function<void()>& work) {
-  static std::once_flag once;
-  std::call_once(once, install);
+  const KeyOpen open(Arena::instance().key());
   const int inline_before = detail::t_inline;
   ++detail::t_inline;  // the pool's threads are not under the guard
   static thread_local const std::unique_ptr<Guard> guard(new Guard);
