@@ -239,6 +239,14 @@ FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_zero_grad(flam_module *module,
 FLAM_API FLAM_SINCE(0, 1) flam_status flam_module_requires_grad(
     flam_module *module, flam_bool requires_grad FLAM_DEFAULT(1));
 
+/** Opens a scope in which memory is labelled with a module, as `flam_module_call` does by itself:
+ * out-of-memory errors and snapshots name it by its path. For host languages that run modules.
+ *
+ * - `module`: the module that runs.
+ * - returns: the token for `flam_scope_pop`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_scope flam_module_push(const flam_module *module);
+
 /** Runs a module on one input, hooks included.
  *
  * - `module`: the module.

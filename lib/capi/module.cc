@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "capi/callback.h"
 #include "capi/gen/targets.h"
+#include "capi/scope_stack.h"
+#include "device/label.h"
 
 namespace flambeau::capi {
 
@@ -129,6 +131,14 @@ void module_zero_grad(flam_module* m, bool set_to_none) { nn::zero_grad(*m, set_
 void module_requires_grad(flam_module* m, bool requires_grad) {
   nn::set_requires_grad(*m, requires_grad);
 }
+
+uint64_t module_push(const flam_module* m) {
+  const char* const before = t_label.module;
+  const uint64_t token = push_scope([before] { t_label.module = before; });
+  t_label.module = m->label();
+  return token;
+}
+
 Tensor module_call(flam_module* m, const Tensor& input) { return m->call(input); }
 Tensor module_forward(flam_module* m, TensorsView inputs) { return m->call(inputs); }
 

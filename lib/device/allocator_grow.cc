@@ -148,6 +148,10 @@ OutOfMemory CachingAllocator::report(size_t bytes, size_t size, uint32_t stream)
     hal::try_call<&Table::memory_info>(device_, &r.device_free, &r.capacity);
   }
   r.reserved = stats_.reserved_bytes.of[kAllPools].current;
+  r.rows = t_label.rows;
+  r.phase = g_step.phase;
+  r.batch = r.phase == Step::idle ? 0 : g_step.batch.load();
+  const uint32_t step = g_step.number;
   std::map<std::string, Holder> holders;
   for (Segment* s = segments_; s; s = s->next) {
     for (Block* b = s->first; b; b = b->after) {
@@ -159,6 +163,10 @@ OutOfMemory CachingAllocator::report(size_t bytes, size_t size, uint32_t stream)
       }
       if (state != BlockState::in_use) continue;
       r.allocated += int64_t(b->size);
+      if (b->step == step) {
+        r.step_bytes += int64_t(b->size);
+        r.step_largest = std::max(r.step_largest, b->size);
+      }
       Holder& h = holders[describe(b->label())];
       h.bytes += int64_t(b->size);
       ++h.blocks;

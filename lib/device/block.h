@@ -8,6 +8,7 @@
 #include "device/label.h"
 #include "device/runtime.h"
 #include "device/stats.h"
+#include "device/step.h"
 
 namespace flambeau {
 
@@ -38,12 +39,14 @@ struct Block {
   StreamUse* uses = nullptr;
   std::atomic<const char*> op{nullptr}, module{nullptr};  // the label; relaxed, as state
   std::atomic<BlockState> state{BlockState::free};  // fronts change it without the lock: relaxed
-  int8_t front_class = -1;  // size class of the thread-local fronts, -1: not theirs
+  std::atomic<uint32_t> step{0};  // the forward that it was handed out in; relaxed, as state
+  int8_t front_class = -1;        // size class of the thread-local fronts, -1: not theirs
 
   Label label() const noexcept {
-    return {op.load(std::memory_order_relaxed), module.load(std::memory_order_relaxed)};
+    return {op.load(std::memory_order_relaxed), module.load(std::memory_order_relaxed), 0};
   }
   void hand_out(size_t bytes) noexcept {
+    step.store(step_mark(), std::memory_order_relaxed);
     requested.store(bytes, std::memory_order_relaxed);
     op.store(t_label.op, std::memory_order_relaxed);
     module.store(t_label.module, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 // with every block, so that an out-of-memory error and a snapshot can name the holders. Strings
 // outlive every block: op names are literals, module paths are interned.
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 #include "base/thread_local.h"
@@ -11,6 +12,7 @@ namespace flambeau {
 struct Label {
   const char* op = nullptr;
   const char* module = nullptr;
+  int64_t rows = 0;  // leading size of the op's first operand, 0: none
 };
 
 inline FLAM_THREAD_LOCAL Label t_label{};

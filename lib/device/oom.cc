@@ -2,14 +2,12 @@
 // where it holds.
 #include "device/oom.h"
 
-#include <atomic>
+#include <algorithm>
 
 #include "device/bytes.h"
 
 namespace flambeau {
 namespace {
-
-std::atomic<OutOfMemoryAdvisor> g_advisor{nullptr};
 
 std::string problem(const OutOfMemory& r) {
   const std::string where = r.pinned ? "pinned host memory" : to_string(r.device);
@@ -41,6 +39,16 @@ std::string facts(const OutOfMemory& r) {
   return text;
 }
 
+std::string batch_advice(const OutOfMemory& r, int64_t rows) {
+  const bool step = r.phase != Step::idle;
+  if (rows == 0) return step ? "not even a batch of 1 would fit" : "not even one row would fit";
+  if (step)
+    return cat_text("batch ", rows, " would fit",
+                    r.phase == Step::forward ? ", backward included" : "", "; this step's is ",
+                    r.batch);
+  return cat_text("a batch of ", rows, " rows would fit; this call has ", r.rows);
+}
+
 std::string advice(const OutOfMemory& r) {
   std::string text;
   const auto line = [&](const std::string& s) { text += (text.empty() ? "" : "\n") + s; };
@@ -61,14 +69,34 @@ std::string advice(const OutOfMemory& r) {
     line(
         "tensors hold the memory: use a smaller batch, no_grad for evaluation, or drop references "
         "to old results");
-  if (const OutOfMemoryAdvisor advisor = g_advisor)
-    if (const std::string more = advisor(r); !more.empty()) line(more);
+  if (const int64_t rows = fitting_rows(r); rows >= 0) line(batch_advice(r, rows));
   return text;
 }
 
 }  // namespace
 
-void set_out_of_memory_advisor(OutOfMemoryAdvisor advisor) { g_advisor = advisor; }
+// Everything but the step's own blocks is taken to stay as it is. Of the memory that the allocator
+// may own one part in sixteen is left for rounding and fragmentation.
+int64_t fitting_rows(const OutOfMemory& r) {
+  if (r.capacity == 0) return -1;
+  const double own =
+      double(std::min(uint64_t(r.limit), uint64_t(r.reserved) + uint64_t(r.device_free)));
+  const double room = own - own / 16 - double(r.allocated + r.pending), request = double(r.rounded);
+  if (r.phase == Step::idle) {  // an op by itself, as under no_grad
+    if (r.rows < 2) return -1;
+    const int64_t rows = int64_t(std::max(0.0, room) / request * double(r.rows));
+    return rows < r.rows ? rows : -1;
+  }
+  if (r.batch < 2) return -1;
+  const bool grows = r.phase == Step::forward && r.rows == r.batch;
+  const size_t largest = std::max(r.step_largest, grows ? r.rounded : 0);
+  const double for_backward = r.phase == Step::forward ? 2 * double(largest) : 0;
+  const double growing = double(r.step_bytes) + (grows ? request : 0) + for_backward;
+  const double fits = room + double(r.step_bytes) - (grows ? 0 : request);
+  if (growing == 0 || fits < 0) return -1;
+  const int64_t rows = int64_t(fits / growing * double(r.batch));
+  return rows < r.batch ? rows : -1;
+}
 
 void throw_out_of_memory(const OutOfMemory& r) {
   const bool host = r.pinned || r.device.is_cpu();

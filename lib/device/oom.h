@@ -22,12 +22,16 @@ struct OutOfMemory {
   int64_t allocated = 0, reserved = 0, pending = 0;
   size_t largest_free_block = 0, free_in_other_streams = 0;
   std::vector<Holder> holders;  // most bytes first, at most five
+  int64_t rows = 0;             // of the op that asks; 0: none
+  Step::Phase phase = Step::idle;
+  int64_t batch = 0, step_bytes = 0;  // of the step that runs; bytes: allocated in its forward
+  size_t step_largest = 0;            // block of those
 };
 
-// What the layers above know and this one does not: "batch 48 would fit". Called without locks
-// held; may return an empty string. Must not throw.
-using OutOfMemoryAdvisor = std::string (*)(const OutOfMemory& report);
-void set_out_of_memory_advisor(OutOfMemoryAdvisor advisor);
+// The most rows of the step's batch (outside of a step, of the op's first operand) with which this
+// request would have fitted, and in a forward two more tensors as large as its largest, for
+// backward. 0: not even one; negative: not known, or all would.
+int64_t fitting_rows(const OutOfMemory& report);
 
 [[noreturn]] void throw_out_of_memory(const OutOfMemory& report);
 

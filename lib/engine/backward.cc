@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/step.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
 
@@ -257,6 +258,7 @@ void Walk::run_node(Task& t) {
 }
 
 void Walk::run() {
+  const BackwardPhase phase;
   GradMode mode(create_);
   for (size_t i = 0; i < roots_.size(); ++i) task(roots_[i]).waiting++;
   for (size_t i = 0; i < roots_.size(); ++i) deliver(roots_[i], root_grads_[i]);

@@ -51,6 +51,7 @@ void flam_module::set_child(std::string_view name, Ref<flam_module> child) {
                       ") holds the module it is to be a child of");
     });
     flambeau::nn::remember_parent(*child, this, name);
+    child->visit([](const std::string&, const flam_module& m) { m.label_ = nullptr; });
   }
   children.set(name, std::move(child));
 }
@@ -75,7 +76,16 @@ const Tensor& flam_module::buffer(std::string_view name) const {
   return b->tensor;
 }
 
+const char* flam_module::label() const {
+  if (const char* known = label_.load(std::memory_order_relaxed)) return known;
+  const std::string path = flambeau::nn::path_of(*this);
+  const char* made = flambeau::intern(path.empty() ? type : path);
+  label_.store(made, std::memory_order_relaxed);
+  return made;
+}
+
 Tensor flam_module::call(flambeau::TensorsView inputs) {
+  const flambeau::ModuleLabel in_module(label());
   if (hooks.empty()) return forward(inputs);
   flambeau::Tensors current(inputs);
   const std::vector<HookEntry> now = hooks;  // a hook may remove itself

@@ -1,6 +1,7 @@
 // The module tree: parameters, buffers and children by name, a mode, hooks, and a forward function
 // that a layer or a host language supplies. The ABI's flam_module is this class.
 #pragma once
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,8 @@ struct flam_module : flambeau::RefCounted {
   const Tensor& buffer(std::string_view name) const;
   Tensor call(flambeau::TensorsView inputs);  // forward with hooks
   Tensor call(const Tensor& x) { return call({&x, 1}); }
+  // What memory is labelled with while it runs: its path, or its type where it is the root.
+  const char* label() const;
 
   // Visits this module and its descendants, each once, parents first; path "" is this module.
   template <class F> void visit(F&& f, const std::string& path = {}) const {
@@ -90,6 +93,7 @@ struct flam_module : flambeau::RefCounted {
   std::vector<HookEntry> hooks;
 
  private:
+  mutable std::atomic<const char*> label_{nullptr};  // interned; null where a parent changed
   void check_name(std::string_view name, const char* kind) const;
   template <class F>
   void visit_unseen(F& f, const std::string& path, std::vector<const flam_module*>& seen) const {

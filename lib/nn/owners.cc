@@ -28,19 +28,23 @@ Table& table() {
   return *t;
 }
 
-std::string describe_owner(const Tensor& t) {
-  Table& all = table();
-  std::lock_guard lock(all.mutex);
-  const auto it = all.owner.find(t.impl());
-  if (it == all.owner.end()) return {};
+std::string path_in(const Table& all, const Module* m) {
   std::string path;
-  const Module* m = it->second.module;
   for (int depth = 0; depth < 64; ++depth) {
     const auto up = all.parent.find(m);
     if (up == all.parent.end()) break;
     path = path.empty() ? up->second.name : up->second.name + "." + path;
     m = up->second.module;
   }
+  return path;
+}
+
+std::string describe_owner(const Tensor& t) {
+  Table& all = table();
+  std::lock_guard lock(all.mutex);
+  const auto it = all.owner.find(t.impl());
+  if (it == all.owner.end()) return {};
+  const std::string path = path_in(all, it->second.module);
   const std::string where = path.empty() ? "" : " of \"" + path + "\"";
   return "parameter " + it->second.name + where + " (" + it->second.module->type + ")";
 }
@@ -62,6 +66,11 @@ void forget_owner(const Tensor& t, const Module* m) {
 void remember_parent(const Module& child, const Module* parent, std::string_view name) {
   std::lock_guard lock(table().mutex);
   table().parent[&child] = {parent, std::string(name)};
+}
+
+std::string path_of(const Module& m) {
+  std::lock_guard lock(table().mutex);
+  return path_in(table(), &m);
 }
 
 void forget_module(const Module* m) {

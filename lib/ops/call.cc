@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/label.h"
+#include "device/step.h"
 #include "ops/autocast.h"
 #include "ops/ops.h"
 
@@ -59,6 +60,15 @@ Device odd_device(std::span<const Operand> operands) {
   return odd;
 }
 
+// Of the first operand that is no parameter and came from none: at the start of a step, its batch.
+int64_t leading_size_of_data(std::span<const Operand> operands) {
+  for (const Operand& o : operands) {
+    if (o.tensor->defined() && o.tensor->dim() > 0 && !requires_grad(*o.tensor))
+      return o.tensor->sizes()[0];
+  }
+  return 0;
+}
+
 struct UnknownBackward {
   const char* op;
   static constexpr auto name = "unknown";
@@ -70,7 +80,10 @@ struct UnknownBackward {
 }  // namespace
 
 Call::Call(const char* name, std::span<const Operand> operands, Devices devices) : name_(name) {
+  const bool has_rows =
+      !operands.empty() && operands[0].tensor->defined() && operands[0].tensor->dim() > 0;
   t_label.op = name;  // what the allocator writes on the blocks that follow
+  t_label.rows = has_rows ? operands[0].tensor->sizes()[0] : 0;
   in_.reserve(operands.size());
   const bool recording = modes.grad;
   for (const Operand& o : operands) {
@@ -90,6 +103,7 @@ Call::Call(const char* name, std::span<const Operand> operands, Devices devices)
     }
     if (recording && !grad_) grad_ = requires_grad(t) && is_floating(t.dtype());
   }
+  if (grad_ && !in_forward()) note_forward(leading_size_of_data(operands));
   if (pending_into && !pending_into->written && std::string_view(pending_into->op) == name_)
     into_ = pending_into;
   if (modes.autocast) [[unlikely]]

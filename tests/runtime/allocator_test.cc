@@ -111,17 +111,55 @@ TEST_F(Allocator, OutOfMemoryReportSaysWhoHoldsWhat) {
   }
   OpLabel op("relu");
   held.emplace_back(kSim0, 12 * kMiB);
-  set_out_of_memory_advisor([](const OutOfMemory&) { return std::string("batch 48 would fit"); });
   const std::string text = message_of([] { Buffer more(kSim0, 30 * kMiB); });
-  set_out_of_memory_advisor(nullptr);
   for (const char* part :
        {"out of memory on sim:0: tried to allocate 30.00 MiB", "12.00 MiB of 64.00 MiB are free",
-        "held by linear in net.0: 40.00 MiB in 1 block", "held by relu: 12.00 MiB",
-        "batch 48 would fit"})
+        "held by linear in net.0: 40.00 MiB in 1 block", "held by relu: 12.00 MiB"})
     EXPECT_NE(text.find(part), text.npos) << part << "\nis missing in\n" << text;
   EXPECT_EQ(code_of([] { Buffer more(kSim0, 30 * kMiB); }), Code::out_of_device_memory);
   held.pop_back();
   Buffer now_it_fits(kSim0, 20 * kMiB);
+}
+
+// A step that needs 1 MiB per sample beside 20 MiB that do not grow, on a device of 64 MiB.
+std::string out_of_memory_at_batch(int64_t batch, int64_t& failed_at) {
+  Buffer weights(kSim0, 20 * kMiB);
+  note_forward(batch);
+  OpLabel op("linear");
+  t_label.rows = batch;
+  std::vector<Buffer> activations;
+  const std::string text = message_of([&] {
+    for (failed_at = 0; failed_at < 4; ++failed_at)
+      activations.emplace_back(kSim0, size_t(batch) * kMiB / 4);
+    const BackwardPhase backward;  // which ends the step
+    activations.emplace_back(kSim0, size_t(batch) * kMiB / 4);
+    activations.emplace_back(kSim0, size_t(batch) * kMiB / 4);
+  });
+  t_label.rows = 0;
+  return text;
+}
+
+TEST_F(Allocator, OutOfMemorySaysWhichBatchWouldFit) {
+  int64_t failed_at;
+  const std::string text = out_of_memory_at_batch(48, failed_at);
+  ASSERT_EQ(failed_at, 3);
+  // (64 - 4 - 20) MiB have to hold four activations and two of their gradients.
+  EXPECT_NE(text.find("batch 26 would fit, backward included; this step's is 48"), text.npos)
+      << text;
+  empty_cache(kSim0);  // segments cut to the larger batch would waste what they are larger by
+  EXPECT_EQ(out_of_memory_at_batch(26, failed_at), "");
+  Buffer most(kSim0, 62 * kMiB);
+  note_forward(8);
+  const std::string alone = message_of([] { Buffer more(kSim0, 20 * kMiB); });
+  EXPECT_EQ(alone.find("would fit"), alone.npos) << alone;  // nothing known grows with the batch
+}
+
+TEST_F(Allocator, OutOfMemoryOutsideOfAStepCountsTheCallsRows) {
+  Buffer most(kSim0, 30 * kMiB);
+  t_label.rows = 100;
+  const std::string text = message_of([] { Buffer more(kSim0, 100 * kMiB); });
+  t_label.rows = 0;
+  EXPECT_NE(text.find("a batch of 30 rows would fit; this call has 100"), text.npos) << text;
 }
 
 TEST_F(Allocator, AbsurdRequestFailsCleanly) {

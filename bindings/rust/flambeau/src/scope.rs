@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::{
     call::check,
     sys::{self, flam_scope},
-    Device, Error, Result, Stream,
+    Device, Error, Layer, Result, Stream,
 };
 
 /// A setting of this thread that ends with the guard, also when a panic unwinds; guards end in
@@ -38,6 +38,13 @@ impl Scope {
     pub fn inference() -> Self {
         // SAFETY: as above.
         Self::new(unsafe { sys::flam_inference_mode_push(1) })
+    }
+
+    /// Labels memory with the module's path, for out-of-memory errors and snapshots; calling a module
+    /// does so by itself.
+    pub fn module(module: &Layer) -> Self {
+        // SAFETY: the handle lives; the label outlives it.
+        Self::new(unsafe { sys::flam_module_push(module.raw()) })
     }
 
     /// Ends the scope, saying whether it was the innermost one.

@@ -6,12 +6,18 @@ attributes and the call."""
 
 import itertools
 
+from ..._call import _fast
 from ..._tensor import Tensor
 from ..parameter import Buffer, Parameter
 from ._mirror import KEY, mirror, sync
 from ._state import StateMixin
 from ._walk import WalkMixin
 
+_push, _pop, _clear_error = (
+    _fast.flam_module_push,
+    _fast.flam_scope_pop,
+    _fast.flam_error_clear,
+)
 _ids = itertools.count()
 _global_forward_hooks = {}
 _global_forward_pre_hooks = {}
@@ -239,16 +245,21 @@ class Module(StateMixin, WalkMixin):
 
     def __call__(self, *args, **kwargs):
         state = self.__dict__
-        if not (
-            state["_forward_hooks"]
-            or state["_forward_pre_hooks"]
-            or state["_backward_hooks"]
-            or state["_backward_pre_hooks"]
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-        ):
-            return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        scope = _push((state.get(KEY) or mirror(self))._h)  # memory reports name the module
+        try:
+            if not (
+                state["_forward_hooks"]
+                or state["_forward_pre_hooks"]
+                or state["_backward_hooks"]
+                or state["_backward_pre_hooks"]
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+            ):
+                return self.forward(*args, **kwargs)
+            return self._call_with_hooks(args, kwargs)
+        finally:
+            if _pop(scope):  # forward left a scope of its own open, which is its right
+                _clear_error()
 
     def _call_with_hooks(self, args, kwargs):
         args, kwargs = self._run_pre_hooks(args, kwargs)
