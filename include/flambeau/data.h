@@ -68,6 +68,7 @@ typedef struct flam_loader_options {
   int64_t prefetch_factor;      /* batches in flight per worker; default 2 */
   flam_bool pin_memory;         /* whether batches lie in page-locked memory; default false */
   uint64_t seed;                /* of the order; default 0 */
+  double timeout;               /* seconds to wait for a worker's batch; 0: forever; default 0 */
 } flam_loader_options;
 
 /** Sets every option to its default.
@@ -94,6 +95,8 @@ FLAM_API FLAM_SINCE(0, 1) flam_loader *flam_loader_new(
  * - `out_item`: what a host data set made instead of a list, or NULL; the caller owns it.
  * - returns: `FLAM_OK`.
  * - errors: what the data set's fetch failed with; the batch counts as delivered.
+ *   `FLAM_ERROR_CALLBACK` where a worker did not deliver within the option `timeout`; the next call
+ *   waits for the same batch again.
  */
 FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_next(flam_loader *loader,
                                                                    flam_tensor_list **out_batch,

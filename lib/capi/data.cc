@@ -53,8 +53,8 @@ int64_t dataset_size(const flam_dataset* dataset) { return dataset->size(); }
 
 void loader_options_init(flam_loader_options* options) {
   const data::LoaderOptions d;
-  *options = {sizeof *options, d.batch_size,      d.shuffle,    d.drop_last,
-              d.num_workers,   d.prefetch_factor, d.pin_memory, d.seed};
+  *options = {sizeof *options,   d.batch_size, d.shuffle, d.drop_last, d.num_workers,
+              d.prefetch_factor, d.pin_memory, d.seed,    d.timeout};
 }
 
 Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* options) {
@@ -69,6 +69,7 @@ Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* op
   own.prefetch_factor = o.prefetch_factor;
   own.pin_memory = o.pin_memory != 0;
   own.seed = o.seed;
+  own.timeout = o.timeout;
   return make_ref<flam_loader>(Ref<flam_dataset>::share(dataset), own);
 }
 

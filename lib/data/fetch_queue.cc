@@ -1,6 +1,10 @@
 // The queue behind loaders.
 #include "data/fetch_queue.h"
 
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
 #include "base/thread_pool.h"
 #include "graph/generator.h"
 #include "ops/ops.h"
@@ -88,6 +92,18 @@ void FetchQueue::work() {
     lock.lock();
     job->state = Job::done;
     ready_.notify_all();
+  }
+}
+
+void FetchQueue::wait(double seconds) {
+  if (threads_.empty() || seconds <= 0) return;
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Job> job = jobs_.front();
+  const auto limit = std::chrono::duration<double>(std::min(seconds, 1e9));  // fits the clock
+  if (!ready_.wait_for(lock, limit, [&] { return job->state == Job::done; })) {
+    throw Error(Code::callback, cat_text("DataLoader timed out after ", seconds, " seconds"),
+                "the data set is still fetching the batch",
+                "give the loader a larger timeout, more workers or a larger prefetch_factor");
   }
 }
 

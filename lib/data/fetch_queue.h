@@ -23,6 +23,9 @@ class FetchQueue {
   void submit(std::vector<int64_t> indices, uint64_t seed);
   bool empty() const;
   size_t in_flight() const;
+  // Waits until a worker has the next batch; throws where that takes longer than `seconds` (0:
+  // forever). The queue must not be empty.
+  void wait(double seconds);
   Batch next();  // waits; the queue must not be empty
   void clear();  // drops what was submitted and not delivered
 

@@ -32,6 +32,11 @@ static void check_options(const LoaderOptions& o) {
         o.num_workers);
   check(o.prefetch_factor > 0, Code::invalid_argument,
         "prefetch_factor option should be positive, got ", o.prefetch_factor);
+  check(o.timeout >= 0, Code::invalid_argument, "timeout option should be non-negative, got ",
+        o.timeout);
+  check(o.timeout == 0 || o.num_workers > 0, Code::invalid_argument,
+        "timeout option needs num_workers > 0: without workers the caller fetches, got timeout=",
+        o.timeout);
 }
 
 }  // namespace flambeau::data
@@ -87,6 +92,7 @@ std::optional<data::Batch> flam_loader::next() {
     delivered_ = submitted_ = 0;
     return std::nullopt;
   }
+  queue_.wait(options_.timeout);
   ++delivered_;  // also where the fetch failed: the next call goes on behind it
   Batch batch = queue_.next();
   if (!manual_) fill();

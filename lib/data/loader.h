@@ -15,6 +15,7 @@ struct LoaderOptions {
   int64_t num_workers = 0, prefetch_factor = 2;
   bool pin_memory = false;
   uint64_t seed = 0;
+  double timeout = 0;  // seconds to wait for a batch; 0: forever
 };
 
 // A permutation of 0..n-1 that only `seed` and `epoch` decide.

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import json
 import threading
 
 import numpy as np
@@ -130,3 +131,134 @@ def test_options_that_exclude_each_other(data):
         data.DataLoader(Squares(), shuffle=True, sampler=[0])
     with pytest.raises(ValueError, match="non-negative"):
         data.DataLoader(Squares(), num_workers=-1)
+
+
+# ---- continuing inside an epoch
+
+
+class Noisy:
+    """Samples with a random part, drawn by whoever fetches them."""
+
+    def __init__(self, torch):
+        self.torch = torch
+
+    def __len__(self):
+        return 11
+
+    def __getitem__(self, i):
+        return i + self.torch.rand(())
+
+
+def _loader(torch, data, kind, workers):
+    generator = torch.Generator().manual_seed(5) if kind == "own generator" else None
+    dataset = data.TensorDataset(torch.arange(11)) if kind == "tensors" else Noisy(torch)
+    if kind == "batch sampler":
+        sampler = data.BatchSampler(data.RandomSampler(dataset), 2, False)
+        return data.DataLoader(dataset, batch_sampler=sampler, num_workers=workers)
+    if kind == "weighted":
+        sampler = data.WeightedRandomSampler(range(1, 12), 9)
+        return data.DataLoader(dataset, 2, sampler=sampler, num_workers=workers)
+    return data.DataLoader(dataset, 2, shuffle=True, num_workers=workers, generator=generator)
+
+
+def _values(batches):
+    return [(b[0] if isinstance(b, list) else b).tolist() for b in batches]
+
+
+@pytest.mark.parametrize("kind", ["tensors", "noisy", "own generator", "batch sampler", "weighted"])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_checkpoint_continues_inside_an_epoch(torch, data, kind, workers):
+    torch.manual_seed(7)
+    loader = _loader(torch, data, kind, workers)
+    first_epoch = _values(loader)
+    running = iter(loader)
+    _values(itertools.islice(running, 3))
+    saved, random_state = json.loads(json.dumps(loader.state_dict())), torch.get_rng_state()
+    rest, next_epoch = _values(running), _values(loader)
+    assert len(rest) == len(first_epoch) - 3 and _values(loader) != next_epoch != first_epoch
+    for other_workers in 0, 1, 3:
+        torch.manual_seed(99)
+        other = _loader(torch, data, kind, other_workers)
+        torch.set_rng_state(random_state)
+        other.load_state_dict(saved)
+        assert other.state_dict() == saved
+        assert _values(other) == rest
+        assert torch.get_rng_state().tolist() == random_state.tolist()
+        assert _values(other) == next_epoch
+
+
+def test_states_between_epochs_and_at_their_end(torch, data):
+    loader = data.DataLoader(Squares(), 5)
+    between = loader.state_dict()
+    running = iter(loader)
+    next(running), next(running)
+    at_end = loader.state_dict()
+    assert list(running) == [] and loader.state_dict() == between
+    other = data.DataLoader(Squares(), 5)
+    other.load_state_dict(at_end)
+    assert len(list(other)) == 0 and len(list(other)) == 2
+    other.load_state_dict(between)
+    assert len(list(other)) == 2
+    shorter = data.DataLoader([1, 2], 5)
+    shorter.load_state_dict(at_end)
+    with pytest.raises(ValueError, match="stands at batch 2"):
+        iter(shorter)
+    with pytest.raises(ValueError, match="not the state_dict"):
+        loader.load_state_dict({})
+
+
+def test_an_iterable_continues_by_running_through(data):
+    class Count(data.IterableDataset):
+        def __iter__(self):
+            return iter(range(7))
+
+    loader = data.DataLoader(Count(), 2)
+    running = iter(loader)
+    next(running), next(running)
+    other = data.DataLoader(Count(), 2)
+    other.load_state_dict(loader.state_dict())
+    assert [b.tolist() for b in other] == [b.tolist() for b in running] == [[4, 5], [6]]
+
+
+def test_random_draws_of_a_data_set_follow_from_batch_and_epoch(torch, data):
+    def epochs(workers):
+        torch.manual_seed(3)
+        loader = data.DataLoader(Noisy(torch), 4, num_workers=workers)
+        return [_values(loader) for _ in range(2)]
+
+    expected = epochs(0)
+    assert expected[0] != expected[1]
+    assert epochs(1) == epochs(2) == expected
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_indices_may_be_anything(data, workers):
+    words = {"a": 1, ("b", 2): 2, "c": 3}
+    loader = data.DataLoader(words, 2, sampler=list(words), num_workers=workers)
+    assert [b.tolist() for b in loader] == [[1, 2], [3]]
+
+
+def test_timeout(torch, data):
+    gate = threading.Event()
+
+    class Slow(Squares):
+        def __getitem__(self, i):
+            assert i == 0 or gate.wait(60)
+            return i
+
+    loader = data.DataLoader(Slow(), 2, num_workers=1, timeout=0.02, prefetch_factor=1)
+    batches = iter(loader)
+    with pytest.raises(RuntimeError, match="DataLoader timed out after 0.02 seconds"):
+        next(batches)
+    assert loader.state_dict()["batches"] == 0
+    gate.set()
+    seen = []
+    while len(seen) < 5:  # a machine under load may time out again: no batch is lost
+        try:
+            seen.append(next(batches).tolist())
+        except RuntimeError as problem:
+            assert "timed out" in str(problem)
+    assert sum(seen, []) == list(range(10))
+    assert list(data.DataLoader(Squares(), num_workers=1, timeout=60))[9][0].tolist() == [9]
+    with pytest.raises(AssertionError, match="timeout needs workers"):
+        iter(data.DataLoader(Squares(), timeout=1))

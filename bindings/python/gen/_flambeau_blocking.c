@@ -3481,6 +3481,7 @@ static void _cffi_checkfld__flam_loader_options(flam_loader_options *p)
   (void)((p->prefetch_factor) | 0);  /* check that 'flam_loader_options.prefetch_factor' is an integer */
   (void)((p->pin_memory) | 0);  /* check that 'flam_loader_options.pin_memory' is an integer */
   (void)((p->seed) | 0);  /* check that 'flam_loader_options.seed' is an integer */
+  { double *tmp = &p->timeout; (void)tmp; }
 }
 struct _cffi_align__flam_loader_options { char x; flam_loader_options y; };
 

@@ -614,24 +614,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1345), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1348), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1355), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1361), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_state const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1364), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1367), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
@@ -643,20 +643,20 @@ static void *_cffi_types[] = {
 /* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1359), // flam_optimizer const *
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // double()(int32_t)
 /* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_dataset *()(flam_dataset_vtable const *)
-/* 37 */ _CFFI_OP(_CFFI_OP_POINTER, 1344), // flam_dataset_vtable const *
+/* 37 */ _CFFI_OP(_CFFI_OP_POINTER, 1347), // flam_dataset_vtable const *
 /* 38 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 40 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1287), // flam_error *()(void)
+/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1290), // flam_error *()(void)
 /* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 894), // flam_event *()(int32_t, int32_t)
 /* 46 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
@@ -672,17 +672,17 @@ static void *_cffi_types[] = {
 /* 56 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 58 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1302), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 60 */ _CFFI_OP(_CFFI_OP_POINTER, 1364), // flam_tensor *
-/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 1352), // flam_hook_callback const *
+/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1305), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 60 */ _CFFI_OP(_CFFI_OP_POINTER, 1367), // flam_tensor *
+/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 1355), // flam_hook_callback const *
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 948), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1343), // flam_dataset *
-/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1354), // flam_loader_options const *
+/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_dataset *
+/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1357), // flam_loader_options const *
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(char const *, flam_module_vtable const *)
-/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1342), // char const *
-/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1357), // flam_module_vtable const *
+/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1345), // char const *
+/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1360), // flam_module_vtable const *
 /* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(double)
 /* 72 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -741,11 +741,11 @@ static void *_cffi_types[] = {
 /* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(void)
 /* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // flam_node *()(flam_node const *, size_t)
+/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1314), // flam_node *()(flam_node const *, size_t)
 /* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1311), // flam_node *()(flam_tensor const *)
+/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1314), // flam_node *()(flam_tensor const *)
 /* 133 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 161), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
@@ -769,12 +769,12 @@ static void *_cffi_types[] = {
 /* 153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1317), // flam_saved *()(flam_tensor const *, int64_t)
+/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1320), // flam_saved *()(flam_tensor const *, int64_t)
 /* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1018), // flam_scheduler *()(flam_optimizer *, int64_t, double)
-/* 161 */ _CFFI_OP(_CFFI_OP_POINTER, 1359), // flam_optimizer *
+/* 161 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_optimizer *
 /* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -790,16 +790,16 @@ static void *_cffi_types[] = {
 /* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(void)
 /* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1326), // flam_stream *()(int32_t)
+/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1329), // flam_stream *()(int32_t)
 /* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1326), // flam_stream *()(int32_t, int32_t)
+/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1329), // flam_stream *()(int32_t, int32_t)
 /* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1326), // flam_stream *()(int32_t, void *)
+/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1329), // flam_stream *()(int32_t, void *)
 /* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 186 */ _CFFI_OP(_CFFI_OP_POINTER, 1373), // void *
+/* 186 */ _CFFI_OP(_CFFI_OP_POINTER, 1376), // void *
 /* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(double)
 /* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -822,11 +822,11 @@ static void *_cffi_types[] = {
 /* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 1350), // flam_grad_scaler *
+/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_grad_scaler *
 /* 210 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 213 */ _CFFI_OP(_CFFI_OP_POINTER, 1350), // flam_grad_scaler const *
+/* 213 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_grad_scaler const *
 /* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
 /* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -838,7 +838,7 @@ static void *_cffi_types[] = {
 /* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_saved const *)
-/* 225 */ _CFFI_OP(_CFFI_OP_POINTER, 1360), // flam_saved const *
+/* 225 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_saved const *
 /* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_state const *, char const *)
 /* 228 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
@@ -864,7 +864,7 @@ static void *_cffi_types[] = {
 /* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 251 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_generator *
+/* 251 */ _CFFI_OP(_CFFI_OP_POINTER, 1352), // flam_generator *
 /* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, flam_generator *)
 /* 254 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
@@ -1381,7 +1381,7 @@ static void *_cffi_types[] = {
 /* 765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 766 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 767 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 768 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_tensor_list const *
+/* 768 */ _CFFI_OP(_CFFI_OP_POINTER, 1368), // flam_tensor_list const *
 /* 769 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 770 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 771 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int32_t)
@@ -1454,11 +1454,11 @@ static void *_cffi_types[] = {
 /* 838 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 839 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 840 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 841 */ _CFFI_OP(_CFFI_OP_POINTER, 1337), // void(*)(void *)
+/* 841 */ _CFFI_OP(_CFFI_OP_POINTER, 1340), // void(*)(void *)
 /* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
 /* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 845 */ _CFFI_OP(_CFFI_OP_POINTER, 1348), // flam_function const *
+/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 845 */ _CFFI_OP(_CFFI_OP_POINTER, 1351), // flam_function const *
 /* 846 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 847 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 848 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
@@ -1468,26 +1468,26 @@ static void *_cffi_types[] = {
 /* 852 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 853 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 855 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 855 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const * const *, size_t)
 /* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 857 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
 /* 860 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
 /* 861 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 862 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 863 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 864 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 864 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
 /* 865 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
 /* 867 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const *, int64_t)
 /* 871 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 873 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1332), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
 /* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -1507,11 +1507,11 @@ static void *_cffi_types[] = {
 /* 891 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
 /* 892 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 894 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_event *
-/* 895 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_stream const *
+/* 894 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_event *
+/* 895 */ _CFFI_OP(_CFFI_OP_POINTER, 1366), // flam_stream const *
 /* 896 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 897 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 898 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_event const *
+/* 898 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_event const *
 /* 899 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 900 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
 /* 901 */ _CFFI_OP(_CFFI_OP_NOOP, 898),
@@ -1532,7 +1532,7 @@ static void *_cffi_types[] = {
 /* 916 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
 /* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 918 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 919 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_generator const *
+/* 919 */ _CFFI_OP(_CFFI_OP_POINTER, 1352), // flam_generator const *
 /* 920 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 921 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
 /* 922 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
@@ -1561,17 +1561,17 @@ static void *_cffi_types[] = {
 /* 945 */ _CFFI_OP(_CFFI_OP_NOOP, 213),
 /* 946 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 947 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 948 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_loader *
+/* 948 */ _CFFI_OP(_CFFI_OP_POINTER, 1356), // flam_loader *
 /* 949 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
 /* 950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 951 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 952 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 953 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_loader const *
+/* 953 */ _CFFI_OP(_CFFI_OP_POINTER, 1356), // flam_loader const *
 /* 954 */ _CFFI_OP(_CFFI_OP_POINTER, 56), // int64_t *
 /* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
 /* 956 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 957 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 958 */ _CFFI_OP(_CFFI_OP_POINTER, 1355), // flam_module *
+/* 958 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_module *
 /* 959 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
 /* 960 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 961 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
@@ -1601,7 +1601,7 @@ static void *_cffi_types[] = {
 /* 985 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
 /* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
 /* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 988 */ _CFFI_OP(_CFFI_OP_POINTER, 1356), // flam_module_hook const *
+/* 988 */ _CFFI_OP(_CFFI_OP_POINTER, 1359), // flam_module_hook const *
 /* 989 */ _CFFI_OP(_CFFI_OP_POINTER, 214), // uint64_t *
 /* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 991 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
@@ -1631,10 +1631,10 @@ static void *_cffi_types[] = {
 /* 1015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *)
-/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1361), // flam_scheduler *
+/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1364), // flam_scheduler *
 /* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1020 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1021 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_state *
+/* 1021 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_state *
 /* 1022 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
 /* 1023 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1024 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -1815,7 +1815,7 @@ static void *_cffi_types[] = {
 /* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
 /* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
 /* 1201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1202 */ _CFFI_OP(_CFFI_OP_POINTER, 1332), // flam_tensor_list * *
+/* 1202 */ _CFFI_OP(_CFFI_OP_POINTER, 1335), // flam_tensor_list * *
 /* 1203 */ _CFFI_OP(_CFFI_OP_POINTER, 186), // void * *
 /* 1204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
@@ -1824,7 +1824,7 @@ static void *_cffi_types[] = {
 /* 1208 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_dataset const *)
-/* 1211 */ _CFFI_OP(_CFFI_OP_POINTER, 1343), // flam_dataset const *
+/* 1211 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_dataset const *
 /* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_loader const *)
 /* 1214 */ _CFFI_OP(_CFFI_OP_NOOP, 953),
@@ -1867,7 +1867,7 @@ static void *_cffi_types[] = {
 /* 1251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
 /* 1252 */ _CFFI_OP(_CFFI_OP_NOOP, 768),
 /* 1253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1372), // uint32_t()(void)
+/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1375), // uint32_t()(void)
 /* 1255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_generator *)
 /* 1257 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
@@ -1875,118 +1875,121 @@ static void *_cffi_types[] = {
 /* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_generator const *)
 /* 1260 */ _CFFI_OP(_CFFI_OP_NOOP, 919),
 /* 1261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_node const *)
-/* 1263 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_module const *)
+/* 1263 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(int32_t)
-/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_node const *)
+/* 1266 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 1267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(void)
-/* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_stream const *)
-/* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
+/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(int32_t)
+/* 1269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1271 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(void)
 /* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_tensor const *)
-/* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_stream const *)
+/* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
 /* 1275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(void)
-/* 1277 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1278 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(char const *, void *, void(*)(void *))
-/* 1279 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 1280 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1281 */ _CFFI_OP(_CFFI_OP_NOOP, 841),
-/* 1282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_dataset *)
-/* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_tensor const *)
+/* 1277 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(void)
+/* 1280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1281 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(char const *, void *, void(*)(void *))
+/* 1282 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 1283 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 841),
 /* 1285 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1286 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_error *)
-/* 1287 */ _CFFI_OP(_CFFI_OP_POINTER, 1345), // flam_error *
+/* 1286 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_dataset *)
+/* 1287 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_event *)
-/* 1290 */ _CFFI_OP(_CFFI_OP_NOOP, 894),
+/* 1289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_error *)
+/* 1290 */ _CFFI_OP(_CFFI_OP_POINTER, 1348), // flam_error *
 /* 1291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_format_options *)
-/* 1293 */ _CFFI_OP(_CFFI_OP_POINTER, 1347), // flam_format_options *
+/* 1292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_event *)
+/* 1293 */ _CFFI_OP(_CFFI_OP_NOOP, 894),
 /* 1294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_generator *)
-/* 1296 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 1295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_format_options *)
+/* 1296 */ _CFFI_OP(_CFFI_OP_POINTER, 1350), // flam_format_options *
 /* 1297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_grad_scaler *)
-/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
+/* 1298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_generator *)
+/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
 /* 1300 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_hook *)
-/* 1302 */ _CFFI_OP(_CFFI_OP_POINTER, 1351), // flam_hook *
+/* 1301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_grad_scaler *)
+/* 1302 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
 /* 1303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_loader_options *)
-/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 1354), // flam_loader_options *
+/* 1304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_hook *)
+/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 1354), // flam_hook *
 /* 1306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_module *)
-/* 1308 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
+/* 1307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_loader_options *)
+/* 1308 */ _CFFI_OP(_CFFI_OP_POINTER, 1357), // flam_loader_options *
 /* 1309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_node *)
-/* 1311 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_node *
+/* 1310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_module *)
+/* 1311 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
 /* 1312 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_optimizer *)
-/* 1314 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
+/* 1313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_node *)
+/* 1314 */ _CFFI_OP(_CFFI_OP_POINTER, 1361), // flam_node *
 /* 1315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_saved *)
-/* 1317 */ _CFFI_OP(_CFFI_OP_POINTER, 1360), // flam_saved *
+/* 1316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_optimizer *)
+/* 1317 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
 /* 1318 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_scheduler *)
-/* 1320 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
+/* 1319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_saved *)
+/* 1320 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_saved *
 /* 1321 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_state *)
-/* 1323 */ _CFFI_OP(_CFFI_OP_NOOP, 1021),
+/* 1322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_scheduler *)
+/* 1323 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
 /* 1324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_stream *)
-/* 1326 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_stream *
+/* 1325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_state *)
+/* 1326 */ _CFFI_OP(_CFFI_OP_NOOP, 1021),
 /* 1327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_tensor *)
-/* 1329 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_stream *)
+/* 1329 */ _CFFI_OP(_CFFI_OP_POINTER, 1366), // flam_stream *
 /* 1330 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1331 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(flam_tensor_list *)
-/* 1332 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_tensor_list *
+/* 1331 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_tensor *)
+/* 1332 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
 /* 1333 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(int32_t)
-/* 1335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_tensor_list *)
+/* 1335 */ _CFFI_OP(_CFFI_OP_POINTER, 1368), // flam_tensor_list *
 /* 1336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(void *)
-/* 1338 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(int32_t)
+/* 1338 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1373), // void()(void)
-/* 1341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1343 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 1344 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 1345 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 1346 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 1347 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 1348 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 1349 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 1350 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_grad_scaler
-/* 1351 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook
-/* 1352 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook_callback
-/* 1353 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader
-/* 1354 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader_options
-/* 1355 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module
-/* 1356 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_hook
-/* 1357 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_vtable
-/* 1358 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_node
-/* 1359 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_optimizer
-/* 1360 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_saved
-/* 1361 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_scheduler
-/* 1362 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_state
-/* 1363 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_stream
-/* 1364 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor
-/* 1365 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_tensor_list
-/* 1366 */ _CFFI_OP(_CFFI_OP_POINTER, 1174), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1367 */ _CFFI_OP(_CFFI_OP_POINTER, 1180), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1368 */ _CFFI_OP(_CFFI_OP_POINTER, 1187), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1369 */ _CFFI_OP(_CFFI_OP_POINTER, 1192), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1370 */ _CFFI_OP(_CFFI_OP_POINTER, 1198), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1371 */ _CFFI_OP(_CFFI_OP_POINTER, 1236), // int64_t(*)(void *)
-/* 1372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(void *)
+/* 1341 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
+/* 1342 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1343 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(void)
+/* 1344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 1346 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
+/* 1347 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
+/* 1348 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
+/* 1349 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
+/* 1350 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
+/* 1351 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
+/* 1352 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
+/* 1353 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_grad_scaler
+/* 1354 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook
+/* 1355 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook_callback
+/* 1356 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader
+/* 1357 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader_options
+/* 1358 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module
+/* 1359 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_hook
+/* 1360 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_vtable
+/* 1361 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_node
+/* 1362 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_optimizer
+/* 1363 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_saved
+/* 1364 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_scheduler
+/* 1365 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_state
+/* 1366 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_stream
+/* 1367 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor
+/* 1368 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_tensor_list
+/* 1369 */ _CFFI_OP(_CFFI_OP_POINTER, 1174), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1370 */ _CFFI_OP(_CFFI_OP_POINTER, 1180), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1371 */ _CFFI_OP(_CFFI_OP_POINTER, 1187), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 1372 */ _CFFI_OP(_CFFI_OP_POINTER, 1192), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1373 */ _CFFI_OP(_CFFI_OP_POINTER, 1198), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1374 */ _CFFI_OP(_CFFI_OP_POINTER, 1236), // int64_t(*)(void *)
+/* 1375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 1376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_dataset_vtable_drop =
@@ -7762,7 +7765,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8219,7 +8222,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12387,10 +12390,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1287), arg0, (char **)&x0);
+      _cffi_type(1290), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1287), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1290), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12423,10 +12426,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1287), arg0, (char **)&x0);
+      _cffi_type(1290), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1287), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1290), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12522,7 +12525,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1287));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1290));
   return pyresult;
 }
 #else
@@ -14431,10 +14434,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1293), arg0, (char **)&x0);
+      _cffi_type(1296), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1293), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1296), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14927,7 +14930,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16860,10 +16863,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1302), arg0, (char **)&x0);
+      _cffi_type(1305), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1302), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1305), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16896,10 +16899,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1302), arg0, (char **)&x0);
+      _cffi_type(1305), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1302), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1305), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19420,10 +19423,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1305), arg0, (char **)&x0);
+      _cffi_type(1308), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1305), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1308), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22478,7 +22481,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23539,6 +23542,44 @@ _cffi_f_flam_module_parameter(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_module_parameter _cffi_d_flam_module_parameter
+#endif
+
+static uint64_t _cffi_d_flam_module_push(flam_module const * x0)
+{
+  return flam_module_push(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_module_push(PyObject *self, PyObject *arg0)
+{
+  flam_module const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  uint64_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(4), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_module const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(4), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_module_push(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, uint64_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_module_push _cffi_d_flam_module_push
 #endif
 
 static void _cffi_d_flam_module_release(flam_module * x0)
@@ -25800,7 +25841,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1311));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1314));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25907,10 +25948,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1311), arg0, (char **)&x0);
+      _cffi_type(1314), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1311), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1314), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28889,7 +28930,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1317));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1320));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28910,10 +28951,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1317), arg0, (char **)&x0);
+      _cffi_type(1320), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1317), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1320), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30351,6 +30392,34 @@ _cffi_f_flam_silu_(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_silu_ _cffi_d_flam_silu_
 #endif
 
+static void _cffi_d_flam_sim_report_host_access(int32_t x0)
+{
+  flam_sim_report_host_access(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_sim_report_host_access(PyObject *self, PyObject *arg0)
+{
+  int32_t x0;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { flam_sim_report_host_access(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+#else
+#  define _cffi_f_flam_sim_report_host_access _cffi_d_flam_sim_report_host_access
+#endif
+
 static flam_tensor * _cffi_d_flam_sin(flam_tensor const * x0)
 {
   return flam_sin(x0);
@@ -30932,7 +31001,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30997,7 +31066,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32068,7 +32137,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
   return pyresult;
 }
 #else
@@ -32098,7 +32167,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
   return pyresult;
 }
 #else
@@ -32183,7 +32252,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32300,7 +32369,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1326));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
   return pyresult;
 }
 #else
@@ -32464,10 +32533,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1326), arg0, (char **)&x0);
+      _cffi_type(1329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1326), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32500,10 +32569,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1326), arg0, (char **)&x0);
+      _cffi_type(1329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1326), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33830,7 +33899,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1311));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1314));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34165,10 +34234,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1332), arg0, (char **)&x0);
+      _cffi_type(1335), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1332), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1335), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34474,7 +34543,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1302));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1305));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34527,7 +34596,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1302));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1305));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35960,7 +36029,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1332));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36994,6 +37063,7 @@ static void _cffi_checkfld__flam_loader_options(flam_loader_options *p)
   (void)((p->prefetch_factor) | 0);  /* check that 'flam_loader_options.prefetch_factor' is an integer */
   (void)((p->pin_memory) | 0);  /* check that 'flam_loader_options.pin_memory' is an integer */
   (void)((p->seed) | 0);  /* check that 'flam_loader_options.seed' is an integer */
+  { double *tmp = &p->timeout; (void)tmp; }
 }
 struct _cffi_align__flam_loader_options { char x; flam_loader_options y; };
 
@@ -37080,12 +37150,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_2d },
   { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_3d },
   { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1340), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1343), (void *)_cffi_d_flam_autocast_clear_cache },
   { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_autocast_dtype },
   { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_autocast_enabled },
   { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1148), (void *)_cffi_d_flam_autocast_push },
   { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_autocast_set },
-  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_autocast_set_cache_enabled },
   { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_avg_pool2d },
   { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_baddbmm },
   { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_baddbmm_ },
@@ -37157,7 +37227,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_cumsum_out },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 39), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 36), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1283), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1286), (void *)_cffi_d_flam_dataset_release },
   { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1210), (void *)_cffi_d_flam_dataset_size },
   { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_detach },
   { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_device_can_access_peer },
@@ -37201,23 +37271,23 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_erfc },
   { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_erfc_ },
   { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1340), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1343), (void *)_cffi_d_flam_error_clear },
   { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_error_code },
   { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 890), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1276), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1286), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1286), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1278), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1279), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1281), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 43), (void *)_cffi_d_flam_error_take },
   { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 897), (void *)_cffi_d_flam_event_device },
   { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 900), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_event_new },
   { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 905), (void *)_cffi_d_flam_event_query },
   { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 893), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_event_retain },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1292), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1292), (void *)_cffi_d_flam_event_retain },
   { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_exp },
   { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_exp2 },
   { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_exp2_ },
@@ -37249,13 +37319,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_fmod },
   { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_fmod_ },
   { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1292), (void *)_cffi_d_flam_format_options_init },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1295), (void *)_cffi_d_flam_format_options_init },
   { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_frac },
   { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_frac_ },
   { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_frac_out },
   { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_frame_keep },
   { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1268), (void *)_cffi_d_flam_frame_push },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1271), (void *)_cffi_d_flam_frame_push },
   { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 782), (void *)_cffi_d_flam_full },
   { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_full_like },
   { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 844), (void *)_cffi_d_flam_function_record },
@@ -37272,20 +37342,20 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 909), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 49), (void *)_cffi_d_flam_generator_new },
   { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1259), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1295), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1298), (void *)_cffi_d_flam_generator_release },
   { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1256), (void *)_cffi_d_flam_generator_seed },
   { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 913), (void *)_cffi_d_flam_generator_set_state },
   { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_default_device },
   { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_default_dtype },
   { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_num_threads },
   { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1265), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1268), (void *)_cffi_d_flam_grad_mode_push },
   { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 938), (void *)_cffi_d_flam_grad_scaler_begin_step },
   { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 928), (void *)_cffi_d_flam_grad_scaler_configure },
   { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 944), (void *)_cffi_d_flam_grad_scaler_enabled },
   { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_grad_scaler_found_inf },
   { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_grad_scaler_new },
-  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1298), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1301), (void *)_cffi_d_flam_grad_scaler_release },
   { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 208), (void *)_cffi_d_flam_grad_scaler_scale },
   { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 924), (void *)_cffi_d_flam_grad_scaler_set_scale },
   { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 934), (void *)_cffi_d_flam_grad_scaler_step },
@@ -37301,8 +37371,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_hardswish_ },
   { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 355), (void *)_cffi_d_flam_hardtanh },
   { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1301), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1301), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1304), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1304), (void *)_cffi_d_flam_hook_remove },
   { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_hstack },
   { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_huber_loss },
   { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 699), (void *)_cffi_d_flam_index_add },
@@ -37316,7 +37386,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 682), (void *)_cffi_d_flam_index_select },
   { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 687), (void *)_cffi_d_flam_index_select_out },
   { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1265), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1268), (void *)_cffi_d_flam_inference_mode_push },
   { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1039), (void *)_cffi_d_flam_init_constant },
   { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_init_kaiming_normal },
   { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_init_kaiming_uniform },
@@ -37335,7 +37405,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_le_ },
   { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_leak_tracking },
   { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_leaky_relu },
   { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_leaky_relu_ },
   { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_lerp },
@@ -37346,7 +37416,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_linear },
   { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 200), (void *)_cffi_d_flam_linspace },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1304), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1307), (void *)_cffi_d_flam_loader_options_init },
   { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 952), (void *)_cffi_d_flam_loader_position },
   { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1213), (void *)_cffi_d_flam_loader_size },
   { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 947), (void *)_cffi_d_flam_loader_submit },
@@ -37430,11 +37500,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_module_new },
   { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1216), (void *)_cffi_d_flam_module_numel },
   { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 217), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1307), (void *)_cffi_d_flam_module_release },
+  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1262), (void *)_cffi_d_flam_module_push },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1310), (void *)_cffi_d_flam_module_release },
   { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_module_remove },
   { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 991), (void *)_cffi_d_flam_module_remove_hook },
   { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1307), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1310), (void *)_cffi_d_flam_module_retain },
   { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 971), (void *)_cffi_d_flam_module_set_buffer },
   { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 961), (void *)_cffi_d_flam_module_set_child },
   { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 966), (void *)_cffi_d_flam_module_set_parameter },
@@ -37468,12 +37539,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 103), (void *)_cffi_d_flam_nn_linear },
   { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 81), (void *)_cffi_d_flam_nn_max_pool2d },
   { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 126), (void *)_cffi_d_flam_nn_sequential },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1262), (void *)_cffi_d_flam_node_id },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1265), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
   { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_node_next },
   { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1242), (void *)_cffi_d_flam_node_next_count },
   { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1310), (void *)_cffi_d_flam_node_release },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1313), (void *)_cffi_d_flam_node_release },
   { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 221), (void *)_cffi_d_flam_node_variable },
   { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_norm },
   { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_normal },
@@ -37483,7 +37554,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1006), (void *)_cffi_d_flam_optimizer_add_group },
   { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1245), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 29), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1313), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1316), (void *)_cffi_d_flam_optimizer_release },
   { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1001), (void *)_cffi_d_flam_optimizer_set_lr },
   { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 172), (void *)_cffi_d_flam_optimizer_state_dict },
   { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 998), (void *)_cffi_d_flam_optimizer_step },
@@ -37498,18 +37569,18 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_prod },
   { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_dataset_vtable_drop },
   { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1370), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1371), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1373), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1374), (void *)flam_py_dataset_vtable_size },
   { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1367), (void *)flam_py_function_backward },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1370), (void *)flam_py_function_backward },
   { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_function_drop },
   { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1368), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1371), (void *)flam_py_hook_callback_call },
   { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_hook_callback_drop },
   { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1369), (void *)flam_py_module_hook_run },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1372), (void *)flam_py_module_hook_run },
   { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1366), (void *)flam_py_module_vtable_forward },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1369), (void *)flam_py_module_vtable_forward },
   { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_tensor_from_blob_drop },
   { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_rand },
   { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_rand_like },
@@ -37544,7 +37615,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_rsub },
   { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 224), (void *)_cffi_d_flam_saved_get },
   { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1316), (void *)_cffi_d_flam_saved_release },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1319), (void *)_cffi_d_flam_saved_release },
   { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 771), (void *)_cffi_d_flam_scalar_bool },
   { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 188), (void *)_cffi_d_flam_scalar_f64 },
   { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 806), (void *)_cffi_d_flam_scalar_i64 },
@@ -37554,7 +37625,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_scatter_add_ },
   { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_scatter_add_out },
   { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_scatter_out },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1319), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1322), (void *)_cffi_d_flam_scheduler_release },
   { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1017), (void *)_cffi_d_flam_scheduler_step },
   { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_scope_pop },
   { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_select },
@@ -37562,7 +37633,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_selu_ },
   { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_set_default_device },
   { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_sgd_new },
   { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1072), (void *)_cffi_d_flam_sgd_step },
   { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sigmoid },
@@ -37573,6 +37644,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sign_out },
   { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_silu },
   { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_silu_ },
+  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_sim_report_host_access },
   { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sin },
   { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sin_ },
   { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sin_out },
@@ -37599,8 +37671,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 227), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 175), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1322), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1322), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_state_retain },
   { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1020), (void *)_cffi_d_flam_state_set },
   { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1248), (void *)_cffi_d_flam_state_size },
   { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_state_tensor },
@@ -37612,13 +37684,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_device },
   { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_stream_from_native },
   { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1223), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1270), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_stream_native },
   { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 180), (void *)_cffi_d_flam_stream_new },
   { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_priority },
   { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1032), (void *)_cffi_d_flam_stream_push },
   { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1028), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_stream_retain },
   { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_set_current },
   { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_sub },
   { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_sub_ },
@@ -37637,7 +37709,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_tanh_out },
   { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tanhshrink },
   { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1276), (void *)_cffi_d_flam_tensor_data_ptr },
   { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1036), (void *)_cffi_d_flam_tensor_detach_ },
   { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_device },
   { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_dim },
@@ -37654,16 +37726,16 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_view },
   { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_wrapped_number },
   { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 767), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1331), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_tensor_list_release },
   { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1251), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1331), (void *)_cffi_d_flam_tensor_mark_written },
   { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_nbytes },
   { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_numel },
   { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_output_nr },
   { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1060), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 59), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 59), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1331), (void *)_cffi_d_flam_tensor_release },
   { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_requires_grad },
   { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_retain },
   { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1036), (void *)_cffi_d_flam_tensor_retain_grad },
@@ -37674,7 +37746,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1115), (void *)_cffi_d_flam_tensor_shares_storage },
   { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1229), (void *)_cffi_d_flam_tensor_size },
   { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1276), (void *)_cffi_d_flam_tensor_storage_data },
   { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_storage_nbytes },
   { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_storage_offset },
   { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_tensor_strides },
@@ -37722,10 +37794,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1371) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1374) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1370) },
+             _CFFI_OP(_CFFI_OP_NOOP, 1373) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
                  _CFFI_OP(_CFFI_OP_NOOP, 841) },
@@ -37767,7 +37839,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1367) },
+                _CFFI_OP(_CFFI_OP_NOOP, 1370) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
                      _CFFI_OP(_CFFI_OP_NOOP, 841) },
@@ -37782,7 +37854,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1368) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1371) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 841) },
@@ -37810,6 +37882,9 @@ static const struct _cffi_field_s _cffi_fields[] = {
   { "seed", offsetof(flam_loader_options, seed),
             sizeof(((flam_loader_options *)0)->seed),
             _CFFI_OP(_CFFI_OP_NOOP, 214) },
+  { "timeout", offsetof(flam_loader_options, timeout),
+               sizeof(((flam_loader_options *)0)->timeout),
+               _CFFI_OP(_CFFI_OP_NOOP, 53) },
   { "struct_size", offsetof(flam_module_hook, struct_size),
                    sizeof(((flam_module_hook *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -37818,7 +37893,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1369) },
+           _CFFI_OP(_CFFI_OP_NOOP, 1372) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 841) },
@@ -37830,99 +37905,99 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 186) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1366) },
+               _CFFI_OP(_CFFI_OP_NOOP, 1369) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 841) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 1343, _CFFI_F_OPAQUE,
+  { "flam_dataset", 1346, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1344, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 1347, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 0, 6 },
-  { "flam_error", 1345, _CFFI_F_OPAQUE,
+  { "flam_error", 1348, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1346, _CFFI_F_OPAQUE,
+  { "flam_event", 1349, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1347, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 1350, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 6, 7 },
-  { "flam_function", 1348, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 1351, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 13, 7 },
-  { "flam_generator", 1349, _CFFI_F_OPAQUE,
+  { "flam_generator", 1352, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 1350, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 1353, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1351, _CFFI_F_OPAQUE,
+  { "flam_hook", 1354, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1352, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 1355, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 20, 4 },
-  { "flam_loader", 1353, _CFFI_F_OPAQUE,
+  { "flam_loader", 1356, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1354, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 24, 8 },
-  { "flam_module", 1355, _CFFI_F_OPAQUE,
+  { "flam_loader_options", 1357, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 24, 9 },
+  { "flam_module", 1358, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1356, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 32, 4 },
-  { "flam_module_vtable", 1357, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 36, 4 },
-  { "flam_node", 1358, _CFFI_F_OPAQUE,
+  { "flam_module_hook", 1359, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 33, 4 },
+  { "flam_module_vtable", 1360, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 37, 4 },
+  { "flam_node", 1361, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1359, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 1362, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_saved", 1360, _CFFI_F_OPAQUE,
+  { "flam_saved", 1363, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1361, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 1364, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1362, _CFFI_F_OPAQUE,
+  { "flam_state", 1365, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1363, _CFFI_F_OPAQUE,
+  { "flam_stream", 1366, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1364, _CFFI_F_OPAQUE,
+  { "flam_tensor", 1367, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1365, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 1368, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
   { "flam_bool", 21 },
-  { "flam_dataset", 1343 },
-  { "flam_dataset_vtable", 1344 },
+  { "flam_dataset", 1346 },
+  { "flam_dataset_vtable", 1347 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1345 },
-  { "flam_event", 1346 },
+  { "flam_error", 1348 },
+  { "flam_event", 1349 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1347 },
-  { "flam_function", 1348 },
+  { "flam_format_options", 1350 },
+  { "flam_function", 1351 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1349 },
-  { "flam_grad_scaler", 1350 },
-  { "flam_hook", 1351 },
-  { "flam_hook_callback", 1352 },
+  { "flam_generator", 1352 },
+  { "flam_grad_scaler", 1353 },
+  { "flam_hook", 1354 },
+  { "flam_hook_callback", 1355 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
-  { "flam_loader", 1353 },
-  { "flam_loader_options", 1354 },
+  { "flam_loader", 1356 },
+  { "flam_loader_options", 1357 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1355 },
-  { "flam_module_hook", 1356 },
-  { "flam_module_vtable", 1357 },
-  { "flam_node", 1358 },
-  { "flam_optimizer", 1359 },
+  { "flam_module", 1358 },
+  { "flam_module_hook", 1359 },
+  { "flam_module_vtable", 1360 },
+  { "flam_node", 1361 },
+  { "flam_optimizer", 1362 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1360 },
-  { "flam_scheduler", 1361 },
+  { "flam_saved", 1363 },
+  { "flam_scheduler", 1364 },
   { "flam_scope", 214 },
-  { "flam_state", 1362 },
+  { "flam_state", 1365 },
   { "flam_status", 21 },
-  { "flam_stream", 1363 },
-  { "flam_tensor", 1364 },
-  { "flam_tensor_list", 1365 },
+  { "flam_stream", 1366 },
+  { "flam_tensor", 1367 },
+  { "flam_tensor_list", 1368 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -37932,12 +38007,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  689,  /* num_globals */
+  691,  /* num_globals */
   23,  /* num_struct_unions */
   0,  /* num_enums */
   37,  /* num_typenames */
   NULL,  /* no includes */
-  1374,  /* num_types */
+  1377,  /* num_types */
   1,  /* flags */
 };
 

@@ -90,6 +90,10 @@ flam_status flam_device_synchronize(flam_device device) {
   return guard_status("flam_device_synchronize", [&] { return flambeau::capi::device_synchronize(as_device(device)); });
 }
 
+void flam_sim_report_host_access(int32_t file_descriptor) {
+  guard_value([&] { flambeau::capi::sim_report_host_access(file_descriptor); });
+}
+
 int32_t flam_get_num_threads(void) {
   return guard_value([&] { return flambeau::capi::get_num_threads(); });
 }

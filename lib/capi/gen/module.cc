@@ -133,6 +133,11 @@ flam_status flam_module_requires_grad(flam_module *module, flam_bool requires_gr
   return guard_status("flam_module_requires_grad", [&] { return flambeau::capi::module_requires_grad(module, requires_grad != 0); });
 }
 
+flam_scope flam_module_push(const flam_module *module) {
+  if (!module) return {};
+  return guard_value([&] { return flambeau::capi::module_push(module); });
+}
+
 flam_tensor *flam_module_call(flam_module *module, const flam_tensor *input) {
   if (!module) return null_operand("flam_module_call", "module"), nullptr;
   if (!input) return null_operand("flam_module_call", "input"), nullptr;

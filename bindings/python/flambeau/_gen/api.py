@@ -3237,7 +3237,7 @@ def loader_next(loader):
     - `out_batch`: the batch's tensors, or NULL at the epoch's end (or where the batch is an item).
     - `out_item`: what a host data set made instead of a list, or NULL; the caller owns it.
     - returns: `FLAM_OK`.
-    - errors: what the data set's fetch failed with; the batch counts as delivered.
+    - errors: what the data set's fetch failed with; the batch counts as delivered. `FLAM_ERROR_CALLBACK` where a worker did not deliver within the option `timeout`; the next call waits for the same batch again.
     """
     _o0 = _out_cell["flam_tensor_list **"]()
     _o1 = _out_cell["void **"]()
@@ -3522,6 +3522,16 @@ def device_synchronize(device):
     h = _blocking.flam_device_synchronize(0 if device is None else _device_code(device))
     if h:
         _raise()
+
+
+def sim_report_host_access(file_descriptor):
+    """Has host accesses to the memory of simulated devices named before their fault ends the process:
+    which device and tensor, in one line. Without this call such an access is the plain fault that it
+    is on a GPU.
+
+    - `file_descriptor`: where the line is written, such as 2; -1 ends it.
+    """
+    _fast.flam_sim_report_host_access(file_descriptor)
 
 
 def get_num_threads():
@@ -5853,6 +5863,16 @@ def module_requires_grad(module, requires_grad=True):
     h = _fast.flam_module_requires_grad(module._h, requires_grad)
     if h:
         _raise()
+
+
+def module_push(module):
+    """Opens a scope in which memory is labelled with a module, as `flam_module_call` does by itself:
+    out-of-memory errors and snapshots name it by its path. For host languages that run modules.
+
+    - `module`: the module that runs.
+    - returns: the token for `flam_scope_pop`.
+    """
+    return _fast.flam_module_push(module._h)
 
 
 def module_call(module, input):

@@ -464,6 +464,7 @@ pub struct flam_loader_options {
     pub prefetch_factor: i64,
     pub pin_memory: flam_bool,
     pub seed: u64,
+    pub timeout: f64,
 }
 #[test]
 fn bindgen_test_layout_flam_loader_options() {
@@ -471,7 +472,7 @@ fn bindgen_test_layout_flam_loader_options() {
     let ptr = UNINIT.as_ptr();
     assert_eq!(
         ::std::mem::size_of::<flam_loader_options>(),
-        56usize,
+        64usize,
         concat!("Size of: ", stringify!(flam_loader_options)),
     );
     assert_eq!(
@@ -557,6 +558,16 @@ fn bindgen_test_layout_flam_loader_options() {
             stringify!(flam_loader_options),
             "::",
             stringify!(seed),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).timeout) as usize - ptr as usize },
+        56usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_loader_options),
+            "::",
+            stringify!(timeout),
         ),
     );
 }

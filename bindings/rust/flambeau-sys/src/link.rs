@@ -1970,6 +1970,7 @@ extern "C" {
         out_scope: *mut flam_scope,
     ) -> flam_status;
     pub fn flam_device_synchronize(device: flam_device) -> flam_status;
+    pub fn flam_sim_report_host_access(file_descriptor: i32);
     pub fn flam_get_num_threads() -> i32;
     pub fn flam_set_num_threads(num_threads: i32) -> flam_status;
     pub fn flam_library_directory_add(
@@ -2135,6 +2136,7 @@ extern "C" {
         module: *mut flam_module,
         requires_grad: flam_bool,
     ) -> flam_status;
+    pub fn flam_module_push(module: *const flam_module) -> flam_scope;
     pub fn flam_module_call(
         module: *mut flam_module,
         input: *const flam_tensor,

@@ -40,8 +40,8 @@ impl Scope {
         Self::new(unsafe { sys::flam_inference_mode_push(1) })
     }
 
-    /// Labels memory with the module's path, for out-of-memory errors and snapshots; calling a module
-    /// does so by itself.
+    /// Labels memory with the module's path, for out-of-memory errors and snapshots.
+    /// Calling a module does so by itself.
     pub fn module(module: &Layer) -> Self {
         // SAFETY: the handle lives; the label outlives it.
         Self::new(unsafe { sys::flam_module_push(module.raw()) })

@@ -118,7 +118,32 @@ fn a_checkpoint_continues_where_it_stood() {
     loader.batches().take(2).for_each(drop);
     let (epoch, batch) = loader.position().unwrap();
     let rest = numbers(&mut loader);
-    let mut other = Loader::new_with(&dataset, Some(&options)).unwrap();
-    other.seek_with(epoch, batch).unwrap();
-    assert_eq!(numbers(&mut other), rest);
+    for num_workers in 0..3 {
+        let options = LoaderOptions { num_workers, ..options };
+        let mut other = Loader::new_with(&dataset, Some(&options)).unwrap();
+        other.seek_with(epoch, batch).unwrap();
+        assert_eq!(numbers(&mut other), rest);
+    }
+}
+
+#[test]
+fn a_batch_that_takes_too_long_is_a_timeout() {
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let dataset = Dataset::from_fn(1, move |indices| {
+        gate.lock().unwrap().recv().unwrap();
+        Ok(vec![Tensor::from(indices)])
+    })
+    .unwrap();
+    let options = LoaderOptions { num_workers: 1, timeout: 0.01, ..Default::default() };
+    let mut loader = Loader::new_with(&dataset, Some(&options)).unwrap();
+    let problem = loader.next_batch().unwrap_err();
+    assert!(problem.to_string().contains("DataLoader timed out after 0.01 seconds"));
+    release.send(()).unwrap();
+    loop {
+        match loader.next_batch() {
+            Ok(batch) => break assert_eq!(batch.unwrap()[0].to_vec::<i64>().unwrap(), [0]),
+            Err(problem) => assert!(problem.to_string().contains("timed out")),
+        }
+    }
 }

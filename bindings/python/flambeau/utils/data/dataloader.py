@@ -1,9 +1,12 @@
 """DataLoader: samplers choose the order, the library's loader fetches ahead on native threads.
 
 Batches come in the sampler's order whatever the number of workers. Tensor data sets are gathered
-natively; any other data set is called back on a worker thread, one batch at a time, and an
-exception there is raised, as the same object, where the batch was asked for."""
+natively; any other data set is called back on a worker thread (without workers: on the caller's),
+one batch at a time, and an exception there is raised, as the same object, where the batch was asked
+for. `state_dict` and `load_state_dict` continue inside an epoch, as torchdata's
+StatefulDataLoader."""
 
+import itertools
 import threading
 import traceback
 import warnings
@@ -13,6 +16,7 @@ from ..._call import _NULL, _blocking, _fast, _raise, _tensors, ffi
 from ..._callbacks import DROP, failed, keep, value_of
 from ..._gen import api
 from ._collate import default_collate, default_convert, pin
+from ._epoch import Epoch, state_between_epochs
 from .dataset import IterableDataset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, _fresh_generator
 
@@ -38,14 +42,32 @@ def get_worker_info():
 
 
 class _Source:
-    """A Python data set behind the library's callbacks; each native thread gets a worker number on
-    first use."""
+    """A Python data set behind the library's callbacks. The library passes the number of a batch
+    around instead of its indices, which need not be integers; each native thread gets a worker
+    number on first use."""
 
     def __init__(self, loader, seed):
-        self.dataset, self.make, self.init = loader.dataset, loader._collated, loader.worker_init_fn
+        self.dataset, self.collated, self.init = (
+            loader.dataset,
+            loader._collated,
+            loader.worker_init_fn,
+        )
+        self.promised, self.numbers = {}, itertools.count()
         self.workers, self.seed = loader.num_workers, seed
         self.count, self.lock = 0, threading.Lock()
         self.threads = threading.local()
+
+    def promise(self, indices):
+        """The number under which these indices are asked for."""
+        number = next(self.numbers)
+        self.promised[number] = indices
+        return number
+
+    def make(self, number):
+        """The batch of that number."""
+        if self.workers:
+            self.enter()
+        return self.collated(self.promised.pop(number))
 
     def enter(self):
         """Tells this thread which worker it is."""
@@ -59,21 +81,15 @@ class _Source:
         _worker.info = self.threads.info
 
 
-@ffi.def_extern(name="flam_py_dataset_vtable_size", onerror=lambda *_: -1)
-def _size(user):
-    return len(value_of(user).dataset)
-
-
 @ffi.def_extern(name="flam_py_dataset_vtable_fetch")
 def _fetch(user, indices, n_indices, out_batch, out_item):
     source = value_of(user)
     try:
-        source.enter()
-        out_item[0] = keep(source.make(ffi.unpack(indices, n_indices)))
+        out_item[0] = keep(source.make(indices[0]))
         return 0
     except BaseException as problem:
         text = "".join(traceback.format_exception(problem))
-        if hasattr(problem, "add_note"):
+        if source.workers and hasattr(problem, "add_note"):
             problem.add_note(
                 f"Caught in DataLoader worker {getattr(get_worker_info(), 'id', 0)}.\nOriginal "
                 f"{text}"
@@ -82,40 +98,26 @@ def _fetch(user, indices, n_indices, out_batch, out_item):
 
 
 def _native_dataset(loader, seed):
-    """The library's data set: gathers tensors itself, or calls back."""
+    """The library's data set: gathers tensors itself, or calls back to the source beside it."""
     if loader._is_native:
-        return api.dataset_from_tensors([t.detach() for t in loader.dataset.tensors])
+        return api.dataset_from_tensors([t.detach() for t in loader.dataset.tensors]), None
+    source = _Source(loader, seed)
     table = ffi.new("flam_dataset_vtable *")
     table.struct_size = ffi.sizeof("flam_dataset_vtable")
-    table.user, table.drop, table.drop_item = keep(_Source(loader, seed)), DROP, DROP
-    table.size, table.fetch = _fast.flam_py_dataset_vtable_size, _fast.flam_py_dataset_vtable_fetch
-    return api.dataset_new(table)
+    table.user, table.drop, table.drop_item = keep(source), DROP, DROP
+    table.fetch = _fast.flam_py_dataset_vtable_fetch
+    return api.dataset_new(table), source
 
 
 # ---- iterators
 # ---------------------------------------------------------------------------------------------
 
 
-class _NativeIterator:
-    """One epoch over the library's loader: keeps it supplied with index lists, hands out its
-    batches."""
+class _Iterator:
+    """What is left of one epoch."""
 
-    def __init__(self, loader, seed):
-        self._loader, self._batches = loader, iter(loader._index_batches())
-        self._in_flight, self._ended = 0, False
-        self._native = loader._native_loader(seed)
-        self._depth = max(1, loader.num_workers * (loader.prefetch_factor or 2))
-        _blocking.flam_loader_seek(self._native._h, 0, 0)
-        self._supply()
-
-    def _supply(self):
-        while not self._ended and self._in_flight < self._depth:
-            batch = next(self._batches, None)
-            if batch is None:
-                self._ended = True
-            else:
-                api.loader_submit(self._native, batch)
-                self._in_flight += 1
+    def __init__(self, loader, epoch):
+        self._loader, self._epoch = loader, epoch
 
     def __iter__(self):
         return self
@@ -124,39 +126,79 @@ class _NativeIterator:
         return len(self._loader)
 
     def __next__(self):
+        try:
+            found = self._fetch()
+        except StopIteration:
+            self._epoch.ended = True
+            raise
+        self._epoch.delivered += 1
+        return found
+
+
+class _NativeIterator(_Iterator):
+    """Over the library's loader: keeps it supplied with index lists, hands out its batches."""
+
+    def __init__(self, loader, epoch):
+        super().__init__(loader, epoch)
+        self._batches = epoch.batches(loader, loader._index_batches())
+        self._in_flight, self._ended = 0, False
+        self._native, self._source = loader._native_loader(epoch.seed)
+        if self._source is not None:
+            self._source.promised.clear()  # of an epoch that was left early
+        self._depth = max(1, loader.num_workers * (loader.prefetch_factor or 2))
+        # Random draws of the data set follow from the epoch and the batch's number.
+        api.loader_seek(self._native, epoch.seed >> 1, epoch.delivered)
+        self._supply()
+
+    def _supply(self):
+        while not self._ended and self._in_flight < self._depth:
+            batch = next(self._batches, None)
+            if batch is None:
+                self._ended = True
+            else:
+                if self._source is not None:
+                    batch = [self._source.promise(batch)]
+                api.loader_submit(self._native, batch)
+                self._in_flight += 1
+
+    def _fetch(self):
         self._supply()
         if not self._in_flight:
             raise StopIteration
-        self._in_flight -= 1
         batch, item = ffi.new("flam_tensor_list **"), ffi.new("void **")
         if _blocking.flam_loader_next(self._native._h, batch, item):
+            self._count_failure()
             _raise()
+        self._in_flight -= 1
         if item[0] != _NULL:
             found = value_of(item[0])
             DROP(item[0])
             return pin(found) if self._loader._pins else found
         return list(_tensors(batch[0]))
 
+    def _count_failure(self):
+        """A batch that failed counts as delivered, one that timed out does not."""
+        _, delivered = api.loader_position(self._native)
+        self._in_flight -= delivered - self._epoch.delivered
+        self._epoch.delivered = delivered
 
-def _plain_batches(loader):
-    """One epoch in the calling thread."""
-    for batch in loader._index_batches():
-        found = loader._collated(batch)
-        yield pin(found) if loader._pins else found
 
+class _IterableIterator(_Iterator):
+    """Over an iterable data set, in the calling thread: its order is its own."""
 
-def _iterable_batches(loader):
-    """One epoch over an iterable data set, in the calling thread: its order is its own."""
-    source = iter(loader.dataset)
-    if loader.batch_size is None:
-        yield from map(loader.collate_fn, source)
-        return
-    while True:
-        batch = [sample for _, sample in zip(range(loader.batch_size), source)]
+    def __init__(self, loader, epoch):
+        super().__init__(loader, epoch)
+        self._samples = epoch.samples(loader, loader.dataset)
+
+    def _fetch(self):
+        loader = self._loader
+        if loader.batch_size is None:
+            return loader.collate_fn(next(self._samples))
+        batch = list(itertools.islice(self._samples, loader.batch_size))
         if not batch or len(batch) < loader.batch_size and loader.drop_last:
-            return
+            raise StopIteration
         found = loader.collate_fn(batch)
-        yield pin(found) if loader._pins else found
+        return pin(found) if loader._pins else found
 
 
 class _InfiniteNones:
@@ -212,7 +254,7 @@ class DataLoader:
         self._set_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         self._default = collate_fn is None
         self.collate_fn = collate_fn or (default_collate if self._auto else default_convert)
-        self._kept = None
+        self._kept = self._epoch = self._resumed = None
         self._pins = bool(pin_memory) and accelerator.is_available()
 
     def _set_order(self, batch_size, shuffle, sampler, batch_sampler, drop_last):
@@ -281,14 +323,17 @@ class DataLoader:
         return self.collate_fn([self.dataset[i] for i in indices])
 
     def _native_loader(self, seed):
-        """The library's loader; kept between epochs with `persistent_workers`."""
+        """The library's loader and the data set's source, where it is Python's; kept between epochs
+        with `persistent_workers`."""
         if self._kept is not None:
             return self._kept
         options = ffi.new("flam_loader_options *")
         _fast.flam_loader_options_init(options)
         options.num_workers, options.prefetch_factor = self.num_workers, self.prefetch_factor or 2
         options.pin_memory = self._pins and self._is_native
-        made = api.loader_new(_native_dataset(self, seed), options)
+        options.timeout = self.timeout
+        dataset, source = _native_dataset(self, seed)
+        made = api.loader_new(dataset, options), source
         if self.persistent_workers:
             self._kept = made
         return made
@@ -300,13 +345,29 @@ class DataLoader:
                 "pinned memory won't be used.",
                 stacklevel=2,
             )
-        # Drawn in every case, so that what follows does not depend on the number of workers.
-        seed = _fresh_generator().initial_seed()
-        if self._is_iterable:
-            return _iterable_batches(self)
-        if self._is_native or self.num_workers:
-            return _NativeIterator(self, seed)
-        return _plain_batches(self)
+        if self.timeout and (self._is_iterable or not self.num_workers):
+            raise AssertionError("timeout needs workers and a data set with indices")
+        if self._resumed is not None:
+            self._epoch, self._resumed = self._resumed, None
+        else:
+            self._epoch = Epoch(_fresh_generator().initial_seed())
+        kind = _IterableIterator if self._is_iterable else _NativeIterator
+        return kind(self, self._epoch)
+
+    def state_dict(self):
+        """Where the loader stands: behind the last batch that its latest iterator delivered. Plain
+        numbers, no data."""
+        epoch = self._resumed or self._epoch
+        return state_between_epochs() if epoch is None else epoch.state()
+
+    def load_state_dict(self, state_dict):
+        """The next iteration delivers what was left of the epoch at `state_dict()`, in a loader
+        over the same data set with the same sampler and batch_size; num_workers may differ.
+
+        Samplers and data sets have to draw from flambeau's generators; an iterable data set is run
+        through again up to the position."""
+        self._resumed = Epoch.of_state(state_dict, self)
+        self._epoch = None
 
     def __len__(self):
         if not self._is_iterable:

@@ -227,6 +227,7 @@ functions! {
     fn flam_device_set_current(device: flam_device) -> flam_status;
     fn flam_device_push(device: flam_device, out_scope: *mut flam_scope) -> flam_status;
     fn flam_device_synchronize(device: flam_device) -> flam_status;
+    fn flam_sim_report_host_access(file_descriptor: i32);
     fn flam_get_num_threads() -> i32;
     fn flam_set_num_threads(num_threads: i32) -> flam_status;
     fn flam_library_directory_add(path: *const c_char) -> flam_status;
@@ -393,6 +394,7 @@ functions! {
     fn flam_module_is_training(module: *const flam_module) -> flam_bool;
     fn flam_module_zero_grad(module: *mut flam_module, set_to_none: flam_bool) -> flam_status;
     fn flam_module_requires_grad(module: *mut flam_module, requires_grad: flam_bool) -> flam_status;
+    fn flam_module_push(module: *const flam_module) -> flam_scope;
     fn flam_module_call(module: *mut flam_module, input: *const flam_tensor) -> *mut flam_tensor;
     fn flam_module_forward(module: *mut flam_module, inputs: *const *const flam_tensor, n_inputs: usize) -> *mut flam_tensor;
     fn flam_module_add_hook(module: *mut flam_module, moment: flam_hook_moment, hook: *const flam_module_hook, out_token: *mut u64) -> flam_status;

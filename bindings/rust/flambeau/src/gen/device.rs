@@ -11,6 +11,16 @@ pub fn cuda_unavailable_reason() -> String {
     unsafe { owned_text(sys::flam_cuda_unavailable_reason()) }
 }
 
+/// Has host accesses to the memory of simulated devices named before their fault ends the process:
+/// which device and tensor, in one line. Without this call such an access is the plain fault that it
+/// is on a GPU.
+///
+/// - `file_descriptor`: where the line is written, such as 2; -1 ends it.
+pub fn sim_report_host_access(file_descriptor: i32) {
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { sys::flam_sim_report_host_access(file_descriptor) }
+}
+
 /// How many threads a parallel loop on the cpu may use, the caller included. Results do not depend
 ///  on it.
 ///

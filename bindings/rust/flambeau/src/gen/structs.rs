@@ -19,6 +19,8 @@ pub struct LoaderOptions {
     pub pin_memory: bool,
     /// seed
     pub seed: u64,
+    /// timeout
+    pub timeout: f64,
 }
 
 impl Default for LoaderOptions {
@@ -29,13 +31,13 @@ impl Default for LoaderOptions {
             sys::flam_loader_options_init(&mut c);
             c
         };
-        Self { batch_size: c.batch_size, shuffle: c.shuffle != 0, drop_last: c.drop_last != 0, num_workers: c.num_workers, prefetch_factor: c.prefetch_factor, pin_memory: c.pin_memory != 0, seed: c.seed }
+        Self { batch_size: c.batch_size, shuffle: c.shuffle != 0, drop_last: c.drop_last != 0, num_workers: c.num_workers, prefetch_factor: c.prefetch_factor, pin_memory: c.pin_memory != 0, seed: c.seed, timeout: c.timeout }
     }
 }
 
 impl LoaderOptions {
     pub(crate) fn to_c(&self) -> sys::flam_loader_options {
-        sys::flam_loader_options { struct_size: std::mem::size_of::<sys::flam_loader_options>(), batch_size: self.batch_size, shuffle: self.shuffle.into(), drop_last: self.drop_last.into(), num_workers: self.num_workers, prefetch_factor: self.prefetch_factor, pin_memory: self.pin_memory.into(), seed: self.seed }
+        sys::flam_loader_options { struct_size: std::mem::size_of::<sys::flam_loader_options>(), batch_size: self.batch_size, shuffle: self.shuffle.into(), drop_last: self.drop_last.into(), num_workers: self.num_workers, prefetch_factor: self.prefetch_factor, pin_memory: self.pin_memory.into(), seed: self.seed, timeout: self.timeout }
     }
 }
 
