@@ -266,6 +266,7 @@ struct flam_api_table {
   flam_status (*device_set_current)(flam_device);
   flam_status (*device_push)(flam_device, flam_scope *);
   flam_status (*device_synchronize)(flam_device);
+  void (*sim_report_host_access)(int32_t);
   int32_t (*get_num_threads)(void);
   flam_status (*set_num_threads)(int32_t);
   flam_status (*library_directory_add)(const char *);
@@ -457,6 +458,7 @@ struct flam_api_table {
   flam_bool (*module_is_training)(const flam_module *);
   flam_status (*module_zero_grad)(flam_module *, flam_bool);
   flam_status (*module_requires_grad)(flam_module *, flam_bool);
+  flam_scope (*module_push)(const flam_module *);
   flam_tensor *(*module_call)(flam_module *, const flam_tensor *);
   flam_tensor *(*module_forward)(flam_module *, const flam_tensor *const *, size_t);
   flam_status (*module_add_hook)(flam_module *, flam_hook_moment, const flam_module_hook *, uint64_t
@@ -1051,6 +1053,7 @@ static const char *const flam_api_names_[] = {
     "flam_device_set_current",
     "flam_device_push",
     "flam_device_synchronize",
+    "flam_sim_report_host_access",
     "flam_get_num_threads",
     "flam_set_num_threads",
     "flam_library_directory_add",
@@ -1217,6 +1220,7 @@ static const char *const flam_api_names_[] = {
     "flam_module_is_training",
     "flam_module_zero_grad",
     "flam_module_requires_grad",
+    "flam_module_push",
     "flam_module_call",
     "flam_module_forward",
     "flam_module_add_hook",
@@ -1815,6 +1819,7 @@ const char *flam_library_load(const char *path) {
 #define flam_device_set_current (flam_api.device_set_current)
 #define flam_device_push (flam_api.device_push)
 #define flam_device_synchronize (flam_api.device_synchronize)
+#define flam_sim_report_host_access (flam_api.sim_report_host_access)
 #define flam_get_num_threads (flam_api.get_num_threads)
 #define flam_set_num_threads (flam_api.set_num_threads)
 #define flam_library_directory_add (flam_api.library_directory_add)
@@ -1981,6 +1986,7 @@ const char *flam_library_load(const char *path) {
 #define flam_module_is_training (flam_api.module_is_training)
 #define flam_module_zero_grad (flam_api.module_zero_grad)
 #define flam_module_requires_grad (flam_api.module_requires_grad)
+#define flam_module_push (flam_api.module_push)
 #define flam_module_call (flam_api.module_call)
 #define flam_module_forward (flam_api.module_forward)
 #define flam_module_add_hook (flam_api.module_add_hook)
