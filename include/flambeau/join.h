@@ -51,8 +51,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: as `flam_cat`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest") flam_tensor *flam_hstack(const flam_tensor *const *tensors,
-                                                 size_t n_tensors);
+    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest")
+    flam_tensor *flam_hstack(const flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined row by row: along dimension 0, vectors as rows.
  *
@@ -61,8 +61,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: as `flam_cat`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch torch.row_stack") FLAM_AUTOCAST("cpu=widest") flam_tensor *flam_vstack(const flam_tensor *const *tensors,
-                                                                 size_t n_tensors);
+    FLAM_TORCH("torch torch.row_stack") FLAM_AUTOCAST("cpu=widest")
+    flam_tensor *flam_vstack(const flam_tensor *const *tensors, size_t n_tensors);
 
 /** Tensors joined in depth: along dimension 2.
  *
@@ -71,8 +71,8 @@ FLAM_API FLAM_SINCE(0, 1)
  * - errors: as `flam_cat`.
  */
 FLAM_API FLAM_SINCE(0, 1)
-    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest") flam_tensor *flam_dstack(const flam_tensor *const *tensors,
-                                                 size_t n_tensors);
+    FLAM_TORCH("torch") FLAM_AUTOCAST("cpu=widest")
+    flam_tensor *flam_dstack(const flam_tensor *const *tensors, size_t n_tensors);
 
 /** Views of all tensors in their broadcast shape.
  *

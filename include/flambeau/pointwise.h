@@ -143,7 +143,8 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32") F
  * - returns: shape and dtype of `input`; int64 for bool.
  * - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_INPLACE FLAM_OUT flam_tensor *flam_square(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=f32")
+    FLAM_INPLACE FLAM_OUT flam_tensor *flam_square(
     const flam_tensor *input);
 
 /** `1 / x` elementwise.

@@ -102,9 +102,10 @@ Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& 
 
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& src) {
   const int64_t d = wrap_dim(dim, x.dim());
+  const Call cast{"scatter_add", {x, index, src}};
   const Tensor at = index_operand("scatter_add", index, x.device());
-  const Tensor from = source_of("scatter_add", x, at, src, d);
-  Call c{"scatter_add", {x, at, from}};
+  const Tensor from = source_of("scatter_add", cast[0], at, cast[2], d);
+  Call c{"scatter_add", {cast[0], at, from}};
   Tensor y = c.changeable();
   run_scatter("scatter_add", kIndexAdd, y, d, at, from);
   return c.track(std::move(y), ScatterAddBackward{at, d});

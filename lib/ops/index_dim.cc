@@ -128,11 +128,12 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
 
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const size_t d = size_t(wrap_dim(dim, x.dim()));
+  const Call cast{"index_copy", {x, index, source}};
   const Tensor at = index_vector("index_copy", index, x.device());
-  check_source("index_copy", x, d, at, source);
-  Call c{"index_copy", {x, at, source}};
+  check_source("index_copy", cast[0], d, at, cast[2]);
+  Call c{"index_copy", {cast[0], at, cast[2]}};
   Tensor y = c.changeable();
-  run_index_write("index_copy", kIndexSet, line(y), list_at(d, at), line(source));
+  run_index_write("index_copy", kIndexSet, line(y), list_at(d, at), line(c[2]));
   return c.track(std::move(y), IndexCopyBackward{at, d, Dims(source.sizes())});
 }
 

@@ -55,6 +55,7 @@ inline constexpr CastRow kCastRows[] = {  // by name
     {"smooth_l1_loss", CastRule::f32, CastRule::f32},
     {"softmax", CastRule::keep, CastRule::f32},
     {"softplus", CastRule::keep, CastRule::f32},
+    {"square", CastRule::keep, CastRule::f32},
     {"stack", CastRule::widest, CastRule::keep},
     {"sum", CastRule::keep, CastRule::f32},
     {"tan", CastRule::keep, CastRule::f32},

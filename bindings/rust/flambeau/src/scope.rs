@@ -1,11 +1,11 @@
-//! Scopes of this thread: grad mode, inference mode, the current device and stream.
+//! Scopes of this thread: grad mode, inference mode, autocast, the current device and stream.
 
 use std::marker::PhantomData;
 
 use crate::{
     call::check,
     sys::{self, flam_scope},
-    Device, Error, Layer, Result, Stream,
+    Device, DeviceType, Dtype, Error, Layer, Result, Stream,
 };
 
 /// A setting of this thread that ends with the guard, also when a panic unwinds; guards end in
@@ -47,6 +47,39 @@ impl Scope {
         Self::new(unsafe { sys::flam_module_push(module.raw()) })
     }
 
+    /// Lets operations on a kind of device choose their dtype until dropped: `dtype`, or bfloat16
+    /// on the cpu and float16 on GPUs, where they gain by it, float32 where they need it. Casts of
+    /// parameters are kept until the outermost guard is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) for a dtype other than float16, bfloat16 and
+    /// float32.
+    pub fn autocast(device_type: DeviceType, dtype: Option<Dtype>) -> Result<Self> {
+        Self::autocast_with(device_type, dtype, true, true)
+    }
+
+    /// [`Scope::autocast`], on or off, and with or without keeping casts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scope::autocast`].
+    pub fn autocast_with(
+        device_type: DeviceType,
+        dtype: Option<Dtype>,
+        enabled: bool,
+        cache_enabled: bool,
+    ) -> Result<Self> {
+        crate::open_library()?;
+        let (dtype, mut token) = (dtype.map_or(0, |d| d.0), 0);
+        let (on, cached) = (i32::from(enabled), i32::from(cache_enabled));
+        // SAFETY: a place to write to.
+        unsafe {
+            check(sys::flam_autocast_push(device_type.0, dtype, on, cached, &mut token))?;
+        }
+        Ok(Self::new(token))
+    }
+
     /// Ends the scope, saying whether it was the innermost one.
     ///
     /// # Errors
@@ -85,6 +118,20 @@ pub fn enable_grad<R>(f: impl FnOnce() -> R) -> R {
 pub fn inference_mode<R>(f: impl FnOnce() -> R) -> R {
     let _scope = Scope::inference();
     f()
+}
+
+/// Runs `f` with autocast on for a kind of device.
+///
+/// # Errors
+///
+/// As [`Scope::autocast`].
+pub fn autocast<R>(
+    device_type: DeviceType,
+    dtype: Option<Dtype>,
+    f: impl FnOnce() -> R,
+) -> Result<R> {
+    let _scope = Scope::autocast(device_type, dtype)?;
+    Ok(f())
 }
 
 impl Device {

@@ -1,0 +1,261 @@
+"""What autocast makes of every op: the calls, which run with PyTorch and with flambeau alike, and
+the recording of PyTorch's answers.
+
+    python tests/harness/autocast.py        with an interpreter that has PyTorch 2.15
+
+writes tests/golden/autocast.json: by op and kind of device, for autocast to each lower dtype, the
+result dtypes of operands that are all float32, all lower, and lower with float32; and the names
+that PyTorch has autocast rules for. PyTorch's list for cuda is asked with fake tensors, which need
+no GPU.
+"""
+
+import contextlib
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "autocast.json"
+LOWER = ("bfloat16", "float16")
+VARIANTS = ("float32", "lower", "mixed")
+
+# Ops whose first torch name takes more than float tensors of one shape.
+CALLS = {
+    "addmm": lambda f, m: f(m.t(3, 3), m.t(3, 4), m.t(4, 3)),
+    "as_strided": lambda f, m: f(m.t(3, 4), (2, 2), (1, 2)),
+    "atleast_1d": lambda f, m: f(m.t(3)),
+    "avg_pool2d": lambda f, m: f(m.t(1, 2, 4, 4), 2),
+    "adaptive_avg_pool2d": lambda f, m: f(m.t(1, 2, 4, 4), 2),
+    "baddbmm": lambda f, m: f(m.t(2, 3, 3), m.t(2, 3, 4), m.t(2, 4, 3)),
+    "batch_norm": lambda f, m: f(m.t(4, 2), m.s(2), m.s(2), m.t(2), m.t(2), True),
+    "bmm": lambda f, m: f(m.t(2, 3, 4), m.t(2, 4, 3)),
+    "bernoulli": lambda f, m: f(m.t(3, 4)),
+    "broadcast_to": lambda f, m: f(m.t(4), (3, 4)),
+    "cat": lambda f, m: f([m.t(3, 4), m.t(3, 4)]),
+    "chunk": lambda f, m: f(m.t(4, 4), 2),
+    "clamp": lambda f, m: f(m.t(3, 4), 0.25, 0.75),
+    "conv1d": lambda f, m: f(m.t(1, 2, 6), m.t(3, 2, 3), m.t(3)),
+    "conv2d": lambda f, m: f(m.t(1, 2, 6, 6), m.t(3, 2, 3, 3), m.t(3)),
+    "conv_transpose2d": lambda f, m: f(m.t(1, 2, 6, 6), m.t(2, 3, 3, 3), m.t(3)),
+    "cross_entropy": lambda f, m: f(m.t(3, 4), m.i(3)),
+    "cummax": lambda f, m: f(m.t(3, 4), 0),
+    "cummin": lambda f, m: f(m.t(3, 4), 0),
+    "cumprod": lambda f, m: f(m.t(3, 4), 0),
+    "cumsum": lambda f, m: f(m.t(3, 4), 0),
+    "dot": lambda f, m: f(m.t(4), m.t(4)),
+    "dropout": lambda f, m: f(m.t(3, 4), 0.5),
+    "dstack": lambda f, m: f([m.t(3, 4), m.t(3, 4)]),
+    "embedding": lambda f, m: f(m.i(3), m.t(4, 2)),
+    "expand": lambda f, m: f(m.t(1, 4), 3, 4),
+    "fill_": lambda f, m: f(m.t(3, 4), 2.0),
+    "flip": lambda f, m: f(m.t(3, 4), (0,)),
+    "full_like": lambda f, m: f(m.t(3, 4), 2.0),
+    "gather": lambda f, m: f(m.t(3, 4), 0, m.i(3, 4)),
+    "gelu": lambda f, m: f(m.t(3, 4)),
+    "hstack": lambda f, m: f([m.t(3, 4), m.t(3, 4)]),
+    "index_add": lambda f, m: f(m.t(3, 4), 0, m.i(2), m.t(2, 4)),
+    "index_copy": lambda f, m: f(m.t(3, 4), 0, m.i(2), m.t(2, 4)),
+    "index_fill": lambda f, m: f(m.t(3, 4), 0, m.i(2), 2.0),
+    "index_put": lambda f, m: f(m.t(3, 4), (m.i(2),), m.t(2, 4)),
+    "index_select": lambda f, m: f(m.t(3, 4), 0, m.i(2)),
+    "layer_norm": lambda f, m: f(m.t(3, 4), (4,), m.t(4), m.t(4)),
+    "linear": lambda f, m: f(m.t(3, 4), m.t(2, 4), m.t(2)),
+    "log_softmax": lambda f, m: f(m.t(3, 4), 1),
+    "logcumsumexp": lambda f, m: f(m.t(3, 4), 0),
+    "logsumexp": lambda f, m: f(m.t(3, 4), 0),
+    "masked_fill": lambda f, m: f(m.t(3, 4), m.mask(3, 4), 2.0),
+    "lerp": lambda f, m: f(m.t(3, 4), m.t(3, 4), 0.5),
+    "masked_scatter": lambda f, m: f(m.t(3, 4), m.mask(3, 4), m.t(3, 4)),
+    "matmul": lambda f, m: f(m.t(3, 4), m.t(4, 3)),
+    "max_pool2d": lambda f, m: f(m.t(1, 2, 4, 4), 2),
+    "mm": lambda f, m: f(m.t(3, 4), m.t(4, 3)),
+    "movedim": lambda f, m: f(m.t(3, 4), 0, 1),
+    "mv": lambda f, m: f(m.t(3, 4), m.t(4)),
+    "narrow": lambda f, m: f(m.t(3, 4), 0, 0, 2),
+    "nll_loss": lambda f, m: f(m.t(3, 4), m.i(3)),
+    "norm": lambda f, m: f(m.t(3, 4)),
+    "one_hot": lambda f, m: f(m.i(3)),
+    "outer": lambda f, m: f(m.t(3), m.t(4)),
+    "pad": lambda f, m: f(m.t(3, 4), (1, 1)),
+    "permute": lambda f, m: f(m.t(3, 4), (1, 0)),
+    "pow": lambda f, m: f(m.t(3, 4), 2.5),
+    "repeat": lambda f, m: f(m.t(3, 4), 2, 1),
+    "repeat_interleave": lambda f, m: f(m.t(3, 4), 2),
+    "reshape": lambda f, m: f(m.t(3, 4), (4, 3)),
+    "rms_norm": lambda f, m: f(m.t(3, 4), (4,), m.t(4)),
+    "roll": lambda f, m: f(m.t(3, 4), 1),
+    "scatter": lambda f, m: f(m.t(3, 4), 0, m.i(3, 4), m.t(3, 4)),
+    "scatter_add": lambda f, m: f(m.t(3, 4), 0, m.i(3, 4), m.t(3, 4)),
+    "select": lambda f, m: f(m.t(3, 4), 0, 1),
+    "softmax": lambda f, m: f(m.t(3, 4), 1),
+    "split": lambda f, m: f(m.t(4, 4), 2),
+    "split_with_sizes": lambda f, m: f(m.t(4, 4), [1, 3]),
+    "squeeze": lambda f, m: f(m.t(1, 4)),
+    "stack": lambda f, m: f([m.t(3, 4), m.t(3, 4)]),
+    "swapaxes": lambda f, m: f(m.t(3, 4), 0, 1),
+    "take": lambda f, m: f(m.t(3, 4), m.i(2)),
+    "take_along_dim": lambda f, m: f(m.t(3, 4), m.i(3, 4), 0),
+    "tensor_split": lambda f, m: f(m.t(4, 4), 2),
+    "threshold": lambda f, m: f(m.t(3, 4), 0.25, 0.0),
+    "tile": lambda f, m: f(m.t(3, 4), (2, 1)),
+    "transpose": lambda f, m: f(m.t(3, 4), 0, 1),
+    "transpose_": lambda f, m: f(m.t(3, 4), 0, 1),
+    "unbind": lambda f, m: f(m.t(3, 4)),
+    "unflatten": lambda f, m: f(m.t(3, 4), 1, (2, 2)),
+    "unfold": lambda f, m: f(m.t(3, 4), 0, 2, 1),
+    "unfold_dim": lambda f, m: f(m.t(3, 4), 0, 2, 1),
+    "unsqueeze": lambda f, m: f(m.t(3, 4), 0),
+    "unsqueeze_": lambda f, m: f(m.t(3, 4), 0),
+    "view": lambda f, m: f(m.t(3, 4), 4, 3),
+    "vstack": lambda f, m: f([m.t(3, 4), m.t(3, 4)]),
+    "where": lambda f, m: f(m.mask(3, 4), m.t(3, 4), m.t(3, 4)),
+}
+
+
+class Maker:
+    """Operands of one call, in a variant's dtypes."""
+
+    def __init__(self, torch, device, lower, variant):
+        self.torch, self.device, self.lower, self.variant = torch, device, lower, variant
+        self.floats = 0
+
+    def _full(self, shape, value, dtype):
+        dtype = getattr(self.torch, dtype)
+        return self.torch.full(shape, value, dtype=dtype, device=self.device)
+
+    def t(self, *shape):
+        """A float operand: in the mixed variant the first one is lower."""
+        lower = self.variant == "lower" or (self.variant == "mixed" and self.floats == 0)
+        self.floats += 1
+        return self._full(shape, 0.5, self.lower if lower else "float32")
+
+    def s(self, *shape):
+        """State that stays float32."""
+        return self._full(shape, 0.5, "float32")
+
+    def i(self, *shape):
+        """Indices."""
+        return self._full(shape, 1, "int64")
+
+    def mask(self, *shape):
+        """A bool tensor."""
+        return self._full(shape, True, "bool")
+
+
+def functions():
+    """Ops of the header that have a name in torch."""
+    schema = json.loads((ROOT / "bindings" / "api.json").read_text())["functions"]
+    return {
+        f["name"].removeprefix("flam_"): f
+        for f in schema
+        if f["namespace"] == "ops" and not f["form"] and f["torch"]
+    }
+
+
+def call_of(name, function, torch):
+    """How to call an op; None where it takes no tensors."""
+    spelling = function["torch"][0]
+    head, _, rest = spelling.partition(".")
+    if head == "Tensor":
+        resolved = lambda x, *args: getattr(x, rest)(*args)  # noqa: E731
+    else:
+        resolved = torch if head == "torch" else torch.nn.functional
+        for part in rest.split("."):
+            resolved = getattr(resolved, part)
+    if name in CALLS:
+        return lambda m: CALLS[name](resolved, m)
+    count = sum(
+        p["kind"] == "tensor" and not p["nullable"] and p["default"] is None
+        for p in function["params"]
+    )
+    return (lambda m: resolved(*[m.t(3, 4) for _ in range(count)])) if count else None
+
+
+def tensors(value, torch):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [t for v in value for t in tensors(v, torch)] if isinstance(value, (tuple, list)) else []
+
+
+def dtypes(call, torch, device, lower, variant):
+    """The result's dtypes in one text, `error` where the call fails, `-` where the variant is no
+    call of its own."""
+    maker = Maker(torch, device, lower, variant)
+    try:
+        found = tensors(call(maker), torch)
+    except Exception:
+        return "error"
+    if variant == "mixed" and maker.floats < 2:
+        return "-"
+    return ",".join(str(t.dtype).rpartition(".")[2] for t in found) or "-"
+
+
+def row(call, torch, device, lower):
+    return [dtypes(call, torch, device, lower, v) for v in VARIANTS]
+
+
+def _registered(torch, key):
+    """Names that PyTorch has a rule for; one that passes through has none."""
+    names = torch._C._dispatch_get_all_op_names()
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    return sorted({n.split("::")[1].split(".")[0] for n in names if has(n, key)})
+
+
+@contextlib.contextmanager
+def _autocast(torch, kind, lower):
+    torch.set_autocast_enabled(kind, True)
+    torch.set_autocast_dtype(kind, getattr(torch, lower))
+    try:
+        yield
+    finally:
+        torch.set_autocast_enabled(kind, False)
+
+
+def _answers(name, call, torch, lower, ruled):
+    """PyTorch's answers for the cpu and for cuda. Fake tensors take what kernels would refuse: an
+    op without a rule is refused where the cpu refuses it without autocast."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    plain = row(call, torch, "cpu", lower)
+    with _autocast(torch, "cpu", lower):
+        cpu = row(call, torch, "cpu", lower)
+    with _autocast(torch, "cuda", lower), FakeTensorMode(allow_non_fake_inputs=True):
+        cuda = row(call, torch, "cuda", lower)
+    if name not in ruled["cuda"]:
+        cuda = ["error" if p == "error" else c for p, c in zip(plain, cuda, strict=True)]
+    return {"cpu": cpu, "cuda": cuda}
+
+
+def record():
+    import logging
+    import warnings
+
+    import torch
+
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)  # fake tensors report every refusal
+    ruled = {k: _registered(torch, "Autocast" + k.upper()) for k in ("cpu", "cuda")}
+    answers = {}
+    for name, function in sorted(functions().items()):
+        try:
+            call = call_of(name, function, torch)
+        except AttributeError:
+            continue  # PyTorch has no such name
+        if call is None:
+            continue
+        found = {lower: _answers(name, call, torch, lower, ruled) for lower in LOWER}
+        answers[name] = {
+            kind: {lower: " ".join(found[lower][kind]) for lower in LOWER}
+            for kind in ("cpu", "cuda")
+        }
+    lines = ",\n".join(f"  {json.dumps(n)}: {json.dumps(a)}" for n, a in answers.items())
+    return (
+        f'{{\n "torch": {json.dumps(torch.__version__)},\n'
+        f' "ruled": {json.dumps(ruled)},\n "ops": {{\n{lines}\n }}\n}}\n'
+    )
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(record())
+    print(f"wrote {GOLDEN.relative_to(ROOT)}")
+    sys.exit(0)
