@@ -184,3 +184,10 @@ def test_dlpack_both_ways(torch):
     torch.ones(2).__dlpack__()  # a capsule that nobody takes
     with pytest.raises(BufferError):
         torch.ones(1, requires_grad=True).__dlpack__()
+
+
+def test_broadcast_shapes(torch):
+    assert torch.broadcast_shapes((2, 1), 3, (1, 1, 1)) == torch.Size([1, 2, 3])
+    assert torch.broadcast_shapes() == torch.Size([])
+    with pytest.raises(RuntimeError, match="dimension of length 4 at -1! Mismatching argument"):
+        torch.broadcast_shapes((2, 3), (4,))

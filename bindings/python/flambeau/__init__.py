@@ -23,6 +23,7 @@ from ._errors import (
 )
 from ._factory import arange, as_tensor, asarray, from_numpy, frombuffer, tensor
 from ._functions import (
+    broadcast_shapes,
     get_default_dtype,
     is_complex,
     is_floating_point,
@@ -76,6 +77,7 @@ _PACKAGES = {
     "cpu",
     "cuda",
     "distributed",
+    "distributions",
     "nn",
     "optim",
     "random",

@@ -58,3 +58,27 @@ def set_default_tensor_type(t):
     device, dtype = dtype_of(t, None)
     api.set_default_dtype(dtype)
     api.set_default_device(device or "cpu")
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes have together."""
+    from ._types import Size
+
+    found = []
+    for i, shape in enumerate(shapes):
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        found = [1] * (len(shape) - len(found)) + found
+        for at in range(-1, -len(shape) - 1, -1):
+            if shape[at] < 0:
+                raise RuntimeError(
+                    f"Trying to create tensor with negative dimension ({shape[at]}): ({shape[at]})"
+                )
+            if found[at] == 1:
+                found[at] = shape[at]
+            elif shape[at] not in (1, found[at]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[at]} at {at}! "
+                    f"Mismatching argument at index {i} had {shape}; but expected shape should be "
+                    f"broadcastable to {found}"
+                )
+    return Size(found)

@@ -1,0 +1,110 @@
+"""Trials with two outcomes: Bernoulli, and how many fail before the first success (Geometric).
+
+The parameter is a probability or its logit; the other one is computed on demand."""
+
+import functools
+
+import flambeau as torch
+from flambeau.nn import functional as F
+
+from . import constraints
+from .distribution import Distribution, broadcast, clamped, probs_or_logits
+
+
+class _Trial(Distribution):
+    """The shared parameter."""
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        self._name = probs_or_logits(probs, logits)
+        if probs is not None:
+            self.probs, scalars = broadcast(probs)
+        else:
+            self.logits, scalars = broadcast(logits)
+        super().__init__(() if scalars else self._given.size(), (), validate_args)
+
+    @property
+    def _given(self):
+        return getattr(self, self._name)
+
+    @functools.cached_property
+    def probs(self):
+        """The probability of success."""
+        return torch.sigmoid(self.logits)
+
+    @functools.cached_property
+    def logits(self):
+        """log(probs / (1 - probs))."""
+        p = clamped(self.probs)
+        return torch.log(p) - torch.log1p(-p)
+
+    def expand(self, batch_shape, _instance=None):
+        given = self._given.expand(batch_shape)
+        return self._like(batch_shape, _name=self._name, **{self._name: given})
+
+    def _shown_parameters(self):
+        return [self._name]
+
+
+class Bernoulli(_Trial):
+    """1 with probability `probs`, else 0."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    mean = property(lambda self: self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
+    param_shape = property(lambda self: self._given.size())
+
+    @property
+    def mode(self):
+        found = (self.probs >= 0.5).to(self.probs.dtype)
+        return torch.where(self.probs == 0.5, float("nan"), found)
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = torch.broadcast_tensors(self.logits, value)
+        return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self):
+        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand=True):
+        values = torch.arange(2, dtype=self._given.dtype, device=self._given.device)
+        values = values.view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+
+class Geometric(_Trial):
+    """How many trials fail before the first success, each with probability `probs`."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    mean = property(lambda self: 1.0 / self.probs - 1.0)
+    mode = property(lambda self: torch.zeros_like(self.probs))
+    variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            shape = self._extended_shape(sample_shape)
+            u = torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device)
+            u = u.clamp(min=torch.finfo(u.dtype).tiny)
+            return (u.log() / torch.log1p(-self.probs)).floor()
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        value, probs = torch.broadcast_tensors(value, self.probs)
+        # 0 * log(0) is 0 where every trial succeeds and none failed.
+        log_fail = torch.where((probs == 1) & (value == 0), 0.0, torch.log1p(-probs))
+        return value * log_fail + self.probs.log()
+
+    def entropy(self):
+        p = self.probs
+        return F.binary_cross_entropy_with_logits(self.logits, p, reduction="none") / p

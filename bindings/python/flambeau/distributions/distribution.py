@@ -1,0 +1,184 @@
+"""What all distributions share: batch and event shapes, checks of parameters and values, and the
+operations that a distribution may leave out."""
+
+import flambeau as torch
+
+from . import constraints
+
+
+class Distribution:
+    """A distribution per element of the batch, each over values of `event_shape`.
+
+    `arg_constraints` says what parameters must satisfy; they are checked unless `validate_args` is
+    False or `set_default_validate_args(False)` was called."""
+
+    has_rsample = False
+    has_enumerate_support = False
+    arg_constraints = {}
+    _validate_args = True
+
+    @staticmethod
+    def set_default_validate_args(value):
+        """Whether distributions check their arguments unless told."""
+        if value not in (True, False):
+            raise ValueError("set_default_validate_args takes True or False")
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
+        self._batch_shape = torch.Size(batch_shape)
+        self._event_shape = torch.Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = bool(validate_args)
+        if self._validate_args:
+            self._check_parameters()
+
+    def _check_parameters(self):
+        for name, constraint in self.arg_constraints.items():
+            # A parameter computed from another one on demand is right if that one is.
+            if isinstance(constraint, constraints.Dependent) or name not in self.__dict__:
+                continue
+            value = getattr(self, name)
+            if not constraint.check(value).all():
+                raise ValueError(
+                    f"Expected parameter {name} (Tensor of shape {tuple(value.shape)}) of "
+                    f"distribution {self!r} to satisfy the constraint {constraint!r}, but found "
+                    f"invalid values:\n{_shown(value)}"
+                )
+
+    batch_shape = property(lambda self: self._batch_shape)
+    event_shape = property(lambda self: self._event_shape)
+
+    @property
+    def support(self):
+        """The values it can take."""
+        raise NotImplementedError
+
+    @property
+    def mean(self):
+        """The expected value."""
+        raise NotImplementedError
+
+    @property
+    def mode(self):
+        """The likeliest value."""
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
+    def variance(self):
+        """The expected square of the distance from the mean."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self):
+        """The root of the variance."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape=()):
+        """A sample per element of the batch, and `sample_shape` of them; no gradient."""
+        with torch.no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape=()):
+        """A sample as a differentiable function of the parameters."""
+        raise NotImplementedError
+
+    def sample_n(self, n):
+        """n samples."""
+        return self.sample((n,))
+
+    def log_prob(self, value):
+        """The logarithm of the density or the probability at `value`."""
+        raise NotImplementedError
+
+    def cdf(self, value):
+        """The probability of values up to `value`."""
+        raise NotImplementedError
+
+    def icdf(self, value):
+        """The inverse of `cdf`."""
+        raise NotImplementedError
+
+    def entropy(self):
+        """The expected negative log-probability."""
+        raise NotImplementedError
+
+    def perplexity(self):
+        """e to the entropy."""
+        return self.entropy().exp()
+
+    def enumerate_support(self, expand=True):
+        """All values of a distribution over few."""
+        raise NotImplementedError
+
+    def expand(self, batch_shape, _instance=None):
+        """The same distribution with its batch expanded."""
+        raise NotImplementedError
+
+    def _like(self, batch_shape, **parameters):
+        """A distribution of the same kind with other parameters, which are known to be valid."""
+        made = type(self).__new__(type(self))
+        made.__dict__.update(parameters)
+        Distribution.__init__(made, batch_shape, self._event_shape, validate_args=False)
+        made._validate_args = self._validate_args
+        return made
+
+    def _extended_shape(self, sample_shape=()):
+        return torch.Size((*sample_shape, *self._batch_shape, *self._event_shape))
+
+    def _validate_sample(self, value):
+        if not isinstance(value, torch.Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        events = value.dim() - len(self._event_shape)
+        if tuple(value.shape[max(events, 0) :]) != tuple(self._event_shape):
+            raise ValueError(
+                "The right-most size of value must match event_shape: "
+                f"{value.size()} vs {self._event_shape}."
+            )
+        # Sizes that cannot be broadcast are an error of their own.
+        torch.broadcast_shapes(tuple(value.shape[:events]), tuple(self._batch_shape))
+        try:
+            support = self.support
+        except NotImplementedError:
+            return
+        if not support.check(value).all():
+            raise ValueError(
+                f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the "
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n"
+                f"{_shown(value)}"
+            )
+
+    def _shown_parameters(self):
+        return [name for name in self.arg_constraints if name in self.__dict__]
+
+    def __repr__(self):
+        given = [(name, getattr(self, name)) for name in self._shown_parameters()]
+        parts = (f"{name}: {t.item() if t.numel() == 1 else t.size()}" for name, t in given)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def _shown(value):
+    return str(value.item()) if value.dim() == 0 else str(value)
+
+
+def broadcast(*values):
+    """Numbers and tensors as tensors of one shape; whether all of them were numbers."""
+    scalars = all(isinstance(v, (int, float)) for v in values)
+    model = next((v for v in values if isinstance(v, torch.Tensor)), None)
+    options = {} if model is None else {"dtype": model.dtype, "device": model.device}
+    if scalars:
+        options = {"dtype": torch.get_default_dtype()}
+    made = [v if isinstance(v, torch.Tensor) else torch.tensor(v, **options) for v in values]
+    return (*torch.broadcast_tensors(*made), scalars)
+
+
+def probs_or_logits(probs, logits):
+    """The name of the one that is given."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return "logits" if probs is None else "probs"
+
+
+def clamped(probs):
+    """Probabilities that a logarithm can take."""
+    eps = torch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)

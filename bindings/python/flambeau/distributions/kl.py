@@ -1,0 +1,107 @@
+"""Kullback-Leibler divergences, looked up by the kinds of the two distributions."""
+
+import math
+
+import flambeau as torch
+
+from .bernoulli import Bernoulli, Geometric
+from .categorical import Categorical, OneHotCategorical
+from .distribution import Distribution
+from .independent import Independent
+from .location_scale import Laplace, Normal
+from .positive import Exponential, HalfNormal, LogNormal
+from .uniform import Uniform
+
+_found = {}
+
+
+def register_kl(type_p, type_q):
+    """Decorates the function that computes KL(p || q) for two kinds of distributions."""
+    for kind in (type_p, type_q):
+        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+            raise TypeError(f"Expected a Distribution subclass but got {kind}")
+
+    def kept(function):
+        _found[type_p, type_q] = function
+        return function
+
+    return kept
+
+
+def kl_divergence(p, q):
+    """The expectation under p of log p - log q, per element of the batch."""
+    for kind_p in type(p).__mro__:
+        for kind_q in type(q).__mro__:
+            if (kind_p, kind_q) in _found:
+                return _found[kind_p, kind_q](p, q)
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+    )
+
+
+@register_kl(Normal, Normal)
+def _normal(p, q):
+    ratio = (p.scale / q.scale) ** 2
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - ratio.log())
+
+
+@register_kl(LogNormal, LogNormal)
+def _log_normal(p, q):
+    return _normal(p, q)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p, q):
+    ratio = (p.scale / q.scale) ** 2
+    return 0.5 * (ratio - 1 - ratio.log())
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p, q):
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p, q):
+    ratio = q.rate / p.rate
+    return -ratio.log() + ratio - 1
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p, q):
+    found = ((q.high - q.low) / (p.high - p.low)).log()
+    return torch.where((q.low > p.low) | (q.high < p.high), math.inf, found)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p, q):
+    success = p.probs * (p.probs / q.probs).log()
+    failure = (1 - p.probs) * ((1 - p.probs) / (1 - q.probs)).log()
+    success = torch.where(p.probs == 0, 0.0, torch.where(q.probs == 0, math.inf, success))
+    failure = torch.where(p.probs == 1, 0.0, torch.where(q.probs == 1, math.inf, failure))
+    return success + failure
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p, q):
+    return -p.entropy() - torch.log1p(-q.probs) / p.probs - q.logits
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p, q):
+    terms = p.probs * (p.logits - q.logits)
+    terms = torch.where(q.probs == 0, math.inf, terms)
+    return torch.where(p.probs == 0, 0.0, terms).sum(-1)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _one_hot(p, q):
+    return _categorical(p, q)
+
+
+@register_kl(Independent, Independent)
+def _independent(p, q):
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError
+    return p._summed(kl_divergence(p.base_dist, q.base_dist))

@@ -1,0 +1,141 @@
+"""Distributions that are one standard distribution shifted by `loc` and stretched by `scale`:
+Normal, Laplace, Cauchy, Gumbel.
+
+Source of the formulas: Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions, 2nd ed."""
+
+import math
+
+import flambeau as torch
+
+from . import constraints
+from .distribution import Distribution, broadcast
+
+_EULER = 0.57721566490153286061
+
+
+class LocationScale(Distribution):
+    """`loc + scale * Z`; a kind of it draws Z and knows Z's density."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale, scalars = broadcast(loc, scale)
+        super().__init__(() if scalars else self.loc.size(), (), validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        loc, scale = self.loc.expand(batch_shape), self.scale.expand(batch_shape)
+        return self._like(batch_shape, loc=loc, scale=scale)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        like = {"dtype": self.loc.dtype, "device": self.loc.device}
+        return self.loc + self._standard(shape, like) * self.scale
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._standard_log_prob((value - self.loc) / self.scale) - self.scale.log()
+
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._standard_cdf((value - self.loc) / self.scale)
+
+    def entropy(self):
+        return self.scale.log() + self._standard_entropy
+
+
+def open_uniform(shape, like):
+    """Uniform numbers in (0, 1), both ends left out so that logarithms stay finite."""
+    tiny = torch.finfo(like["dtype"]).tiny
+    return torch.rand(shape, **like).clamp(min=tiny)
+
+
+class Normal(LocationScale):
+    """The normal distribution with mean `loc` and standard deviation `scale`."""
+
+    _standard_entropy = 0.5 + 0.5 * math.log(2 * math.pi)
+
+    mean = mode = property(lambda self: self.loc)
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.scale**2)
+
+    def _standard(self, shape, like):
+        return torch.randn(shape, **like)
+
+    def _standard_log_prob(self, z):
+        return -0.5 * z**2 - 0.5 * math.log(2 * math.pi)
+
+    def _standard_cdf(self, z):
+        return 0.5 * (1 + torch.erf(z * math.sqrt(0.5)))
+
+
+class Laplace(LocationScale):
+    """The Laplace distribution, which falls off as exp(-|x - loc| / scale)."""
+
+    _standard_entropy = 1 + math.log(2)
+
+    mean = mode = property(lambda self: self.loc)
+    stddev = property(lambda self: 2**0.5 * self.scale)
+    variance = property(lambda self: 2 * self.scale**2)
+
+    def _standard(self, shape, like):
+        u = open_uniform(shape, like) - 0.5
+        return -u.sign() * torch.log1p(-2 * u.abs().clamp(max=0.5 - torch.finfo(u.dtype).eps))
+
+    def _standard_log_prob(self, z):
+        return -z.abs() - math.log(2)
+
+    def _standard_cdf(self, z):
+        return 0.5 - 0.5 * z.sign() * torch.expm1(-z.abs())
+
+    def icdf(self, value):
+        half = value - 0.5
+        return self.loc - self.scale * half.sign() * torch.log1p(-2 * half.abs())
+
+
+class Cauchy(LocationScale):
+    """The Cauchy distribution: tails so long that it has no mean."""
+
+    _standard_entropy = math.log(4 * math.pi)
+
+    mean = property(lambda self: torch.full_like(self.loc, math.nan))
+    mode = property(lambda self: self.loc)
+    variance = property(lambda self: torch.full_like(self.loc, math.inf))
+
+    def _standard(self, shape, like):
+        return torch.tan(math.pi * (open_uniform(shape, like) - 0.5))
+
+    def _standard_log_prob(self, z):
+        return -math.log(math.pi) - torch.log1p(z**2)
+
+    def _standard_cdf(self, z):
+        return torch.atan(z) / math.pi + 0.5
+
+    def icdf(self, value):
+        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
+
+class Gumbel(LocationScale):
+    """The Gumbel distribution, of the greatest of many samples."""
+
+    _standard_entropy = 1 + _EULER
+
+    mean = property(lambda self: self.loc + self.scale * _EULER)
+    mode = property(lambda self: self.loc)
+    stddev = property(lambda self: math.pi / math.sqrt(6) * self.scale)
+    variance = property(lambda self: self.stddev**2)
+
+    def _standard(self, shape, like):
+        return -torch.log(-torch.log(open_uniform(shape, like)))
+
+    def _standard_log_prob(self, z):
+        return -z - torch.exp(-z)
+
+    def _standard_cdf(self, z):
+        return torch.exp(-torch.exp(-z))
+
+    def icdf(self, value):
+        return self.loc - self.scale * torch.log(-torch.log(value))

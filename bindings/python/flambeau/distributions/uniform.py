@@ -1,0 +1,55 @@
+"""The uniform distribution over [low, high)."""
+
+import flambeau as torch
+
+from . import constraints
+from .distribution import Distribution, broadcast
+
+
+class Uniform(Distribution):
+    """Every number in [low, high) alike."""
+
+    has_rsample = True
+
+    def __init__(self, low, high, validate_args=None):
+        self.low, self.high, scalars = broadcast(low, high)
+        super().__init__(() if scalars else self.low.size(), (), validate_args)
+
+    @property
+    def arg_constraints(self):
+        return {
+            "low": constraints.less_than(self.high),
+            "high": constraints.greater_than(self.low),
+        }
+
+    support = property(lambda self: constraints.interval(self.low, self.high))
+    mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: torch.full_like(self.low, float("nan")))
+    stddev = property(lambda self: (self.high - self.low) / 12**0.5)
+    variance = property(lambda self: (self.high - self.low) ** 2 / 12)
+
+    def expand(self, batch_shape, _instance=None):
+        low, high = self.low.expand(batch_shape), self.high.expand(batch_shape)
+        return self._like(batch_shape, low=low, high=high)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        u = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
+        return self.low + u * (self.high - self.low)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        inside = (self.low <= value) & (self.high > value)
+        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
+
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value):
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self):
+        return (self.high - self.low).log()
