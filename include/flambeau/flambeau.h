@@ -31,6 +31,7 @@
 #include "flambeau/pool.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"
+#include "flambeau/schedule.h"
 #include "flambeau/shape.h"
 #include "flambeau/state.h"
 #include "flambeau/stream.h"

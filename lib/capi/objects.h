@@ -15,7 +15,7 @@
 #include "graph/node.h"
 #include "graph/saved.h"
 #include "nn/module.h"
-#include "optim/optimizer.h"
+#include "optim/schedule.h"
 #include "tensor/state.h"
 
 struct flam_tensor_list : flambeau::RefCounted {

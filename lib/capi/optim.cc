@@ -1,61 +1,25 @@
-// Optimizers at the ABI.
+// Optimizers that own their state, at the ABI.
 #include "optim/optimizer.h"
 
 #include <limits>
 
 #include "base/error.h"
+#include "capi/callback.h"
 #include "capi/gen/targets.h"
+#include "optim/lbfgs.h"
 
 namespace flambeau::capi {
 
 namespace {
 
-// One entry per parameter from lists of equal length; empty lists leave their place empty.
-ParameterList parameter_list(
-    const char* op, TensorsView params, TensorsView grads,
-    std::initializer_list<std::pair<Tensor Parameter::*, TensorsView>> states) {
-  check(params.size() == grads.size(), Code::shape, op, ": ", params.size(), " parameters but ",
-        grads.size(), " gradients");
-  ParameterList list(params.size());
-  for (size_t i = 0; i < params.size(); ++i) {
-    list[i].param = params[i];
-    list[i].grad = grads[i];
-  }
-  for (const auto& [place, tensors] : states) {
-    check(tensors.empty() || tensors.size() == params.size(), Code::shape, op, ": ", params.size(),
-          " parameters but a state list of ", tensors.size());
-    for (size_t i = 0; i < tensors.size(); ++i) list[i].*place = tensors[i];
-  }
-  return list;
+// Options by place.
+RuleOptions options_of(std::initializer_list<std::pair<int, double>> given) {
+  RuleOptions o{};
+  for (const auto& [place, value] : given) o[size_t(place)] = value;
+  return o;
 }
 
 }  // namespace
-
-void sgd_step(TensorsView params, TensorsView grads, TensorsView buffers, double lr,
-              double momentum, double dampening, double weight_decay, bool nesterov, bool maximize,
-              bool first_step, const Tensor& grad_scale, const Tensor& found_inf) {
-  ParameterList list = parameter_list("sgd_step", params, grads, {{&Parameter::first, buffers}});
-  check(momentum == 0 || !buffers.empty(), Code::invalid_argument,
-        "sgd_step: momentum needs momentum_buffers");
-  for (Parameter& p : list) p.fresh = first_step;
-  run_sgd("SGD", list, {lr, momentum, dampening, weight_decay, nesterov, maximize},
-          {{}, grad_scale, found_inf});
-}
-
-void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_avg_sqs,
-               TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1,
-               double beta2, double eps, double weight_decay, bool decoupled, bool maximize,
-               const Tensor& grad_scale, const Tensor& found_inf) {
-  const ParameterList list = parameter_list("adam_step", params, grads,
-                                            {{&Parameter::first, exp_avgs},
-                                             {&Parameter::second, exp_avg_sqs},
-                                             {&Parameter::greatest, max_exp_avg_sqs},
-                                             {&Parameter::step, steps}});
-  check(!exp_avgs.empty() && !exp_avg_sqs.empty() && !steps.empty(), Code::invalid_argument,
-        "adam_step: exp_avgs, exp_avg_sqs and steps must be given");
-  run_adam("Adam", list, {lr, beta1, beta2, eps, weight_decay, decoupled, maximize},
-           {{}, grad_scale, found_inf});
-}
 
 Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type,
                        bool error_if_nonfinite) {
@@ -64,51 +28,193 @@ Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type,
 
 Ref<flam_optimizer> sgd_new(TensorsView params, double lr, double momentum, double dampening,
                             double weight_decay, bool nesterov, bool maximize) {
-  return optim::sgd(params, {lr, momentum, dampening, weight_decay, nesterov, maximize});
+  return optim::make_optimizer(optim::kSgdTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptMomentum, momentum},
+                                           {kOptDampening, dampening},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptNesterov, double(nesterov)},
+                                           {kOptMaximize, double(maximize)}}));
 }
 
 Ref<flam_optimizer> adam_new(TensorsView params, double lr, double beta1, double beta2, double eps,
                              double weight_decay, bool amsgrad, bool maximize) {
-  return optim::adam(params, {lr, beta1, beta2, eps, weight_decay, false, maximize}, amsgrad);
+  return optim::make_optimizer(optim::kAdamTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptBeta1, beta1},
+                                           {kOptBeta2, beta2},
+                                           {kOptEps, eps},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptDecoupled, 0},
+                                           {kOptAmsgrad, double(amsgrad)},
+                                           {kOptMaximize, double(maximize)}}));
 }
 
 Ref<flam_optimizer> adamw_new(TensorsView params, double lr, double beta1, double beta2, double eps,
                               double weight_decay, bool amsgrad, bool maximize) {
-  return optim::adam(params, {lr, beta1, beta2, eps, weight_decay, true, maximize}, amsgrad);
+  return optim::make_optimizer(optim::kAdamWTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptBeta1, beta1},
+                                           {kOptBeta2, beta2},
+                                           {kOptEps, eps},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptDecoupled, 1},
+                                           {kOptAmsgrad, double(amsgrad)},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> rmsprop_new(TensorsView params, double lr, double alpha, double eps,
+                                double weight_decay, double momentum, bool centered,
+                                bool maximize) {
+  return optim::make_optimizer(optim::kRmsPropTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptAlpha, alpha},
+                                           {kOptEps, eps},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptRmsMomentum, momentum},
+                                           {kOptCentered, double(centered)},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> adagrad_new(TensorsView params, double lr, double lr_decay, double weight_decay,
+                                double initial_accumulator_value, double eps, bool maximize) {
+  return optim::make_optimizer(optim::kAdagradTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptLrDecay, lr_decay},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptAccumulator, initial_accumulator_value},
+                                           {kOptEps, eps},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> adadelta_new(TensorsView params, double lr, double rho, double eps,
+                                 double weight_decay, bool maximize) {
+  return optim::make_optimizer(optim::kAdadeltaTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptRho, rho},
+                                           {kOptEps, eps},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> adamax_new(TensorsView params, double lr, double beta1, double beta2,
+                               double eps, double weight_decay, bool maximize) {
+  return optim::make_optimizer(optim::kAdamaxTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptBeta1, beta1},
+                                           {kOptBeta2, beta2},
+                                           {kOptEps, eps},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> nadam_new(TensorsView params, double lr, double beta1, double beta2, double eps,
+                              double weight_decay, double momentum_decay,
+                              bool decoupled_weight_decay, bool maximize) {
+  return optim::make_optimizer(optim::kNadamTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptBeta1, beta1},
+                                           {kOptBeta2, beta2},
+                                           {kOptEps, eps},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptMomentumDecay, momentum_decay},
+                                           {kOptDecoupled, double(decoupled_weight_decay)},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> radam_new(TensorsView params, double lr, double beta1, double beta2, double eps,
+                              double weight_decay, bool decoupled_weight_decay, bool maximize) {
+  return optim::make_optimizer(optim::kRadamTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptBeta1, beta1},
+                                           {kOptBeta2, beta2},
+                                           {kOptEps, eps},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptDecoupled, double(decoupled_weight_decay)},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> asgd_new(TensorsView params, double lr, double lambd, double alpha, double t0,
+                             double weight_decay, bool maximize) {
+  return optim::make_optimizer(optim::kAsgdTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptLambd, lambd},
+                                           {kOptAsgdAlpha, alpha},
+                                           {kOptT0, t0},
+                                           {kOptWeightDecay, weight_decay},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> rprop_new(TensorsView params, double lr, double etaminus, double etaplus,
+                              double step_size_min, double step_size_max, bool maximize) {
+  return optim::make_optimizer(optim::kRpropTable, params,
+                               options_of({{kOptLr, lr},
+                                           {kOptEtaMinus, etaminus},
+                                           {kOptEtaPlus, etaplus},
+                                           {kOptStepMin, step_size_min},
+                                           {kOptStepMax, step_size_max},
+                                           {kOptMaximize, double(maximize)}}));
+}
+
+Ref<flam_optimizer> lbfgs_new(TensorsView params, double lr, int64_t max_iter, int64_t max_eval,
+                              double tolerance_grad, double tolerance_change, int64_t history_size,
+                              bool strong_wolfe, bool maximize) {
+  return optim::lbfgs(
+      params, options_of({{kOptLr, lr},
+                          {optim::kLbfgsMaxIter, double(max_iter)},
+                          {optim::kLbfgsMaxEval, double(max_eval ? max_eval : max_iter * 5 / 4)},
+                          {optim::kLbfgsGrad, tolerance_grad},
+                          {optim::kLbfgsChange, tolerance_change},
+                          {optim::kLbfgsHistory, double(history_size)},
+                          {optim::kLbfgsWolfe, double(strong_wolfe)},
+                          {kOptMaximize, double(maximize)}}));
 }
 
 void optimizer_add_group(flam_optimizer* o, TensorsView params, double lr, double weight_decay) {
-  o->add_group(params, lr, weight_decay);
+  RuleOptions options = o->groups[0].options;
+  options[kOptLr] = lr;
+  options[kOptWeightDecay] = weight_decay;
+  o->add_group(params, options);
 }
 
 void optimizer_step(flam_optimizer* o) { o->step(); }
+
+double optimizer_step_closure(flam_optimizer* o, const flam_closure* given) {
+  const flam_closure table = sized_copy(given, "flam_closure");
+  const Callback owner(table.user, table.drop);
+  check(table.call, Code::invalid_argument, "flam_closure: call is missing");
+  return o->step_closure([&] {
+    double loss = 0;
+    const HostCall call;
+    const flam_status status = table.call(table.user, &loss);
+    if (status != FLAM_OK) throw_callback_error("an optimizer's closure", status);
+    return loss;
+  });
+}
+
 void optimizer_zero_grad(flam_optimizer* o, bool set_to_none) { o->zero_grad(set_to_none); }
 size_t optimizer_group_count(const flam_optimizer* o) { return o->groups.size(); }
 
+double optimizer_option(const flam_optimizer* o, std::string_view name, size_t group) {
+  return *const_cast<flam_optimizer*>(o)->option_place(name, group);
+}
+
+void optimizer_set_option(flam_optimizer* o, std::string_view name, double value, size_t group) {
+  o->set_option(name, value, group);
+}
+
 double optimizer_lr(const flam_optimizer* o, size_t group) {
-  return group < o->groups.size() ? o->groups[group].lr : std::numeric_limits<double>::quiet_NaN();
+  return group < o->groups.size() ? o->groups[group].options[kOptLr]
+                                  : std::numeric_limits<double>::quiet_NaN();
 }
 
 void optimizer_set_lr(flam_optimizer* o, double lr, size_t group) {
-  check(group < o->groups.size(), Code::index, "group ", group, " is out of range: there are ",
-        o->groups.size());
-  check(lr >= 0, Code::invalid_argument, "Invalid learning rate: ", lr);
-  o->groups[group].lr = lr;
+  o->set_option("lr", lr, group);
 }
 
 Ref<flam_state> optimizer_state_dict(const flam_optimizer* o) { return o->state_dict(); }
 void optimizer_load_state_dict(flam_optimizer* o, const flam_state* state) {
   o->load_state_dict(*state);
 }
-
-Ref<flam_scheduler> step_lr_new(flam_optimizer* o, int64_t step_size, double gamma) {
-  return optim::step_lr(Ref<flam_optimizer>::share(o), step_size, gamma);
-}
-
-Ref<flam_scheduler> cosine_annealing_lr_new(flam_optimizer* o, int64_t t_max, double eta_min) {
-  return optim::cosine_annealing_lr(Ref<flam_optimizer>::share(o), t_max, eta_min);
-}
-
-void scheduler_step(flam_scheduler* s) { s->step(); }
 
 }  // namespace flambeau::capi

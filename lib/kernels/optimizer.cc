@@ -7,7 +7,24 @@
 
 namespace flambeau {
 
-constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kAdvance{"step"}, kUnscaleList{"unscale"};
+constinit Kernel kSgd{"SGD"}, kAdam{"Adam"}, kRmsProp{"RMSprop"}, kAdagrad{"Adagrad"},
+    kAdadelta{"Adadelta"}, kAdamax{"Adamax"}, kNadam{"NAdam"}, kRadam{"RAdam"}, kAsgd{"ASGD"},
+    kRprop{"Rprop"}, kCountSteps{"step"}, kCountNadam{"step"}, kCountAsgd{"step"},
+    kUnscaleList{"unscale"};
+
+using P = Parameter;
+const UpdateRule kSgdRule{&kSgd, nullptr, false, {}, &P::first, kOptMomentum};
+const UpdateRule kAdamRule{&kAdam, &kCountSteps, false, {&P::first, &P::second, &P::step}};
+const UpdateRule kRmsPropRule{&kRmsProp,  &kCountSteps,   false, {&P::first, &P::step},
+                              &P::second, kOptRmsMomentum};
+const UpdateRule kAdagradRule{&kAdagrad, &kCountSteps, false, {&P::first, &P::step}};
+const UpdateRule kAdadeltaRule{&kAdadelta, &kCountSteps, false, {&P::first, &P::second, &P::step}};
+const UpdateRule kAdamaxRule{&kAdamax, &kCountSteps, false, {&P::first, &P::second, &P::step}};
+const UpdateRule kNadamRule{
+    &kNadam, &kCountNadam, false, {&P::first, &P::second, &P::step, &P::cell}};
+const UpdateRule kRadamRule{&kRadam, &kCountSteps, false, {&P::first, &P::second, &P::step}};
+const UpdateRule kAsgdRule{&kAsgd, &kCountAsgd, true, {&P::first, &P::step, &P::cell, &P::cell2}};
+const UpdateRule kRpropRule{&kRprop, &kCountSteps, false, {&P::first, &P::second, &P::step}};
 
 namespace {
 
@@ -69,8 +86,10 @@ ListEntry entry_of(const char* op, const Parameter& p) {
           side_by_side(op, p.grad, p.param),
           side_by_side(op, p.first, p.param),
           side_by_side(op, p.second, p.param),
-          side_by_side(op, p.greatest, p.param),
+          side_by_side(op, p.third, p.param),
           const_cast<float*>(cell_of(op, p.step)),
+          const_cast<float*>(cell_of(op, p.cell)),
+          const_cast<float*>(cell_of(op, p.cell2)),
           p.param.numel(),
           0,
           p.fresh};
@@ -92,8 +111,8 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
   for (const Tensor* cell : {&cells.lr, &cells.grad_scale, &cells.found_inf}) launches.read(*cell);
   for (size_t i = 0; i < list.size(); ++i) {
     const Parameter& p = list[i];
-    const Access accesses[] = {writes(p.param),  reads(p.grad),      writes(p.first),
-                               writes(p.second), writes(p.greatest), writes(p.step)};
+    const Access accesses[] = {writes(p.param), reads(p.grad),  writes(p.first), writes(p.second),
+                               writes(p.third), writes(p.step), writes(p.cell),  writes(p.cell2)};
     p.param.storage()->written_by(op);
     launches.add(p.param, entries[i], accesses);
   }
@@ -102,31 +121,22 @@ void run_list(const char* op, const Kernel& kernel, const ParameterList& list, c
 
 }  // namespace
 
-void run_sgd(const char* op, const ParameterList& list, const SgdOptions& o,
-             const OptimizerCells& cells) {
+void run_rule(const char* op, const UpdateRule& rule, const ParameterList& list,
+              const RuleOptions& options, const OptimizerCells& cells) {
   ListArgs a = shared_args(op, cells);
-  const double options[8] = {o.lr,           o.momentum,         o.dampening,
-                             o.weight_decay, double(o.nesterov), double(o.maximize)};
-  std::copy(options, options + 8, a.options);
+  std::copy(options.begin(), options.end(), a.options);
   for (const Parameter& p : list) {
-    check(o.momentum == 0 || p.first.defined(), Code::invalid_argument, op,
-          ": momentum needs its buffer");
+    for (const auto place : rule.needs) {
+      check(!place || (p.*place).defined(), Code::invalid_argument, op,
+            ": a parameter without its state: ", p.param);
+    }
+    const Tensor Parameter::* buffer = rule.buffer;
+    check(!buffer || options[size_t(rule.buffer_option)] == 0 || (p.*buffer).defined(),
+          Code::invalid_argument, op, ": momentum needs its buffer");
   }
-  run_list(op, kSgd, list, a, cells);
-}
-
-void run_adam(const char* op, const ParameterList& list, const AdamOptions& o,
-              const OptimizerCells& cells) {
-  ListArgs a = shared_args(op, cells);
-  const double options[8] = {
-      o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, double(o.decoupled), double(o.maximize)};
-  std::copy(options, options + 8, a.options);
-  for (const Parameter& p : list) {
-    check(p.first.defined() && p.second.defined() && p.step.defined(), Code::invalid_argument, op,
-          ": a parameter without exp_avg, exp_avg_sq or step");
-  }
-  run_list(op, kAdvance, list, a, cells);
-  run_list(op, kAdam, list, a, cells);
+  if (rule.count && !rule.count_after) run_list(op, *rule.count, list, a, cells);
+  run_list(op, *rule.update, list, a, cells);
+  if (rule.count && rule.count_after) run_list(op, *rule.count, list, a, cells);
 }
 
 void run_unscale(const char* op, TensorsView tensors, const Tensor& scale, const Tensor& found_inf,

@@ -1,32 +1,26 @@
-// Groups, state and the two rules.
+// Groups, options and state, for every rule of the table.
 #include "optim/optimizer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "graph/mode.h"
 #include "ops/ops.h"
+#include "optim/step.h"
 
 using namespace flambeau;
+using flambeau::optim::Slot;
 
-namespace {
-
-bool is_set(const Tensor& cell) {
-  const Tensor host = ops::to_device(cell, kCpu, false);
-  return *host.data_as<float>() != 0;
-}
-
-}  // namespace
-
-void flam_optimizer::add_group(TensorsView params, double lr, double weight_decay) {
+void flam_optimizer::add_group(TensorsView params, const RuleOptions& options) {
   check(!params.empty(), Code::invalid_argument, "optimizer got an empty parameter list");
-  check(lr >= 0, Code::invalid_argument, "Invalid learning rate: ", lr);
-  check(weight_decay >= 0, Code::invalid_argument, "Invalid weight_decay value: ", weight_decay);
+  rule_.check(options);
   std::unordered_set<const TensorImpl*> known;
   for (const Group& g : groups) {
     for (const Parameter& p : g.list) known.insert(p.param.impl());
   }
-  Group group{{}, lr, weight_decay};
+  Group group{{}, options};
   for (const Tensor& t : params) {
     check(is_leaf(t), Code::autograd, "can't optimize a non-leaf Tensor: ", t);
     check(known.insert(t.impl()).second, Code::invalid_argument,
@@ -38,20 +32,46 @@ void flam_optimizer::add_group(TensorsView params, double lr, double weight_deca
   groups.push_back(std::move(group));
 }
 
-void flam_optimizer::make_state(Parameter& p) const {
-  for (const Slot& s : slots()) {
+double* flam_optimizer::option(std::string_view name, size_t group) {
+  if (group >= groups.size() || name.empty()) return nullptr;
+  for (size_t i = 0; i < rule_.options.size(); ++i) {
+    if (rule_.options[i] == name) return &groups[group].options[i];
+  }
+  return nullptr;
+}
+
+double* flam_optimizer::option_place(std::string_view name, size_t group) {
+  check(group < groups.size(), Code::index, "group ", group, " is out of range: there are ",
+        groups.size());
+  double* place = option(name, group);
+  check(place, Code::invalid_argument, rule_.name, " has no option \"", name, "\"");
+  return place;
+}
+
+void flam_optimizer::set_option(std::string_view name, double value, size_t group) {
+  double* place = option_place(name, group);
+  RuleOptions changed = groups[group].options;
+  changed[size_t(place - groups[group].options.data())] = value;
+  rule_.check(changed);
+  *place = value;
+}
+
+void flam_optimizer::make_state(Parameter& p, const RuleOptions& options) const {
+  for (const Slot& s : rule_.slots) {
     Tensor& t = p.*s.place;
-    if (t) continue;
+    if (t || (s.only_with >= 0 && options[size_t(s.only_with)] == 0)) continue;
     p.fresh = true;
-    t = s.counter ? ops::zeros(Dims{}, Dtype::f32, p.param.device())
-                  : ops::zeros(p.param.sizes(), p.param.dtype(), p.param.device());
+    const double start = s.start_option >= 0 ? options[size_t(s.start_option)] : s.start;
+    t = s.cell ? ops::zeros(Dims{}, Dtype::f32, p.param.device())
+               : ops::zeros(p.param.sizes(), p.param.dtype(), p.param.device());
+    if (start != 0) ops::fill_(t, wrapped_number(start));
   }
 }
 
 void flam_optimizer::forget_fresh(Group& g) const {
   for (Parameter& p : g.list) {
     if (!p.fresh) continue;
-    for (const Slot& s : slots()) p.*s.place = Tensor();
+    for (const Slot& s : rule_.slots) p.*s.place = Tensor();
   }
 }
 
@@ -63,21 +83,24 @@ void flam_optimizer::step(const FoundInf& found_inf) {
     for (Parameter& p : g.list) {
       const auto& autograd = p.param.impl()->autograd;
       if (!autograd || !autograd->grad) continue;
-      make_state(p);
+      make_state(p, g.options);
       fresh |= p.fresh;
       const Device device = p.param.device();
       auto list = std::ranges::find(ready, device, [](const auto& r) { return r.first; });
       if (list == ready.end()) list = ready.insert(list, {device, {}});
       list->second.push_back(p);
-      list->second.back().grad = ops::contiguous(autograd->grad);
+      list->second.back().grad = autograd->grad;
     }
     if (ready.empty()) continue;
-    if (found_inf && fresh && first_step_differs() && is_set(found_inf(ready[0].first))) {
+    const auto differs = rule_.first_step_differs;
+    if (found_inf && fresh && differs && differs(g.options) &&
+        optim::number_of(found_inf(ready[0].first)) != 0) {
       forget_fresh(g);  // the one step for which the host has to know
       continue;
     }
-    for (const auto& [device, list] : ready) {
-      update(g, list, {{}, {}, found_inf ? found_inf(device) : Tensor()});
+    for (auto& [device, list] : ready) {
+      optim::step_list(rule_.name, *rule_.update, std::move(list), g.options,
+                       {{}, {}, found_inf ? found_inf(device) : Tensor()});
     }
     for (Parameter& p : g.list) p.fresh = false;
   }
@@ -89,6 +112,16 @@ Tensors flam_optimizer::parameters() const {
     for (const Parameter& p : g.list) all.push_back(p.param);
   }
   return all;
+}
+
+double flam_optimizer::step_closure(const optim::Closure& closure) {
+  double loss;
+  {
+    GradMode grad(true);
+    loss = closure();
+  }
+  step();
+  return loss;
 }
 
 void flam_optimizer::zero_grad(bool set_to_none) {
@@ -106,18 +139,41 @@ void flam_optimizer::zero_grad(bool set_to_none) {
   }
 }
 
+// Every named option of every group, "groups.0.lr" and so on; "initial_lr" where a schedule set it.
+void flam_optimizer::for_each_option(const std::function<void(const std::string&, double&)>& visit,
+                                     bool unset) const {
+  for (size_t i = 0; i < groups.size(); ++i) {
+    Group& g = const_cast<Group&>(groups[i]);
+    for (size_t k = 0; k < rule_.options.size(); ++k) {
+      if (*rule_.options[k]) visit(cat_text("groups.", i, ".", rule_.options[k]), g.options[k]);
+    }
+    if (unset || !std::isnan(g.initial_lr))
+      visit(cat_text("groups.", i, ".initial_lr"), g.initial_lr);
+  }
+}
+
 Ref<State> flam_optimizer::state_dict() const {
   auto state = make_ref<State>();
   size_t number = 0;
   for (const Group& g : groups) {
     for (const Parameter& p : g.list) {
-      for (const Slot& s : slots()) {
+      for (const Slot& s : rule_.slots) {
         if (p.*s.place) state->entries.emplace_back(cat_text(number, ".", s.name), p.*s.place);
       }
       ++number;
     }
   }
+  for_each_option([&](const std::string& name, double& value) {
+    const Tensor t = empty(Dims{}, Dtype::f64, kCpu);
+    *t.data_as<double>() = value;
+    state->entries.emplace_back(name, t);
+  });
   return state;
+}
+
+double optim::number_of(const Tensor& t) {
+  check(t.numel() == 1, Code::shape, "a number is expected, not ", t);
+  return *ops::to(t, kCpu, Dtype::f64, false, false).data_as<double>();
 }
 
 void flam_optimizer::load_state_dict(const State& state) {
@@ -125,91 +181,38 @@ void flam_optimizer::load_state_dict(const State& state) {
   size_t number = 0;
   for (Group& g : groups) {
     for (Parameter& p : g.list) {
-      for (const Slot& s : slots()) {
+      for (const Slot& s : rule_.slots) {
         const Tensor* t = state.find(cat_text(number, ".", s.name));
         if (!t) continue;
-        const DimsView wanted = s.counter ? DimsView() : p.param.sizes();
+        const DimsView wanted = s.cell ? DimsView() : p.param.sizes();
         check(std::ranges::equal(t->sizes(), wanted), Code::shape, "state \"", number, ".", s.name,
               "\" has shape ", ShapeText{t->sizes()}, ", expected ", ShapeText{wanted});
-        const Dtype dtype = s.counter ? Dtype::f32 : p.param.dtype();
+        const Dtype dtype = s.cell ? Dtype::f32 : p.param.dtype();
         moves.emplace_back(&(p.*s.place), ops::to(*t, p.param.device(), dtype, false, true));
       }
       ++number;
     }
   }
-  check(moves.size() == state.entries.size(), Code::invalid_argument, "the state has ",
-        state.entries.size(), " entries, of which this optimizer knows ", moves.size(),
+  std::vector<std::pair<double*, double>> numbers;
+  for_each_option(
+      [&](const std::string& name, double& place) {
+        if (const Tensor* t = state.find(name)) numbers.emplace_back(&place, optim::number_of(*t));
+      },
+      true);
+  check(moves.size() + numbers.size() == state.entries.size(), Code::invalid_argument,
+        "the state has ", state.entries.size(), " entries, of which this optimizer knows ",
+        moves.size() + numbers.size(),
         "; was it saved by another optimizer or for other parameters?");
   for (auto& [place, t] : moves) *place = std::move(t);
+  for (const auto& [place, value] : numbers) *place = value;
 }
 
 namespace flambeau::optim {
 
-namespace {
-
-void check_beta(const char* which, double beta) {
-  check(beta >= 0 && beta < 1, Code::invalid_argument, "Invalid beta parameter at index ", which,
-        ": ", beta);
-}
-
-class Sgd final : public flam_optimizer {
- public:
-  explicit Sgd(const SgdOptions& o) : o_(o) {}
-  std::vector<Slot> slots() const override {
-    if (o_.momentum == 0) return {};
-    return {{"momentum_buffer", &Parameter::first, false}};
-  }
-  void update(const Group& g, const ParameterList& list, const OptimizerCells& cells) override {
-    SgdOptions o = o_;
-    o.lr = g.lr;
-    o.weight_decay = g.weight_decay;
-    run_sgd("SGD", list, o, cells);
-  }
-  bool first_step_differs() const override { return o_.momentum != 0 && o_.dampening != 0; }
-
- private:
-  SgdOptions o_;
-};
-
-class Adam final : public flam_optimizer {
- public:
-  Adam(const AdamOptions& o, bool amsgrad) : o_(o), amsgrad_(amsgrad) {}
-  std::vector<Slot> slots() const override {
-    std::vector<Slot> s{{"step", &Parameter::step, true},
-                        {"exp_avg", &Parameter::first, false},
-                        {"exp_avg_sq", &Parameter::second, false}};
-    if (amsgrad_) s.push_back({"max_exp_avg_sq", &Parameter::greatest, false});
-    return s;
-  }
-  void update(const Group& g, const ParameterList& list, const OptimizerCells& cells) override {
-    AdamOptions o = o_;
-    o.lr = g.lr;
-    o.weight_decay = g.weight_decay;
-    run_adam(o.decoupled ? "AdamW" : "Adam", list, o, cells);
-  }
-
- private:
-  AdamOptions o_;
-  bool amsgrad_;
-};
-
-}  // namespace
-
-Ref<flam_optimizer> sgd(TensorsView params, const SgdOptions& o) {
-  check(o.momentum >= 0, Code::invalid_argument, "Invalid momentum value: ", o.momentum);
-  check(!o.nesterov || (o.momentum > 0 && o.dampening == 0), Code::invalid_argument,
-        "Nesterov momentum requires a momentum and zero dampening");
-  auto optimizer = make_ref<Sgd>(o);
-  optimizer->add_group(params, o.lr, o.weight_decay);
-  return optimizer;
-}
-
-Ref<flam_optimizer> adam(TensorsView params, const AdamOptions& o, bool amsgrad) {
-  check(o.eps >= 0, Code::invalid_argument, "Invalid epsilon value: ", o.eps);
-  check_beta("0", o.beta1);
-  check_beta("1", o.beta2);
-  auto optimizer = make_ref<Adam>(o, amsgrad);
-  optimizer->add_group(params, o.lr, o.weight_decay);
+Ref<flam_optimizer> make_optimizer(const Rule& rule, TensorsView params,
+                                   const RuleOptions& options) {
+  auto optimizer = make_ref<flam_optimizer>(rule);
+  optimizer->add_group(params, options);
   return optimizer;
 }
 

@@ -1,7 +1,11 @@
-// Optimizers that own their state: groups of parameters, and a rule that steps one group in one
-// launch.
+// Optimizers that own their state: groups of parameters with options of their own, and a rule that
+// steps one group in one launch. A rule is a row of a table: its options by name, its state by
+// name, its kernel.
 #pragma once
 #include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/optimizer.h"
@@ -12,67 +16,77 @@ namespace flambeau::optim {
 
 struct Group {
   ParameterList list;  // gradients are filled in at each step
-  double lr, weight_decay;
+  RuleOptions options;
+  double initial_lr = std::numeric_limits<double>::quiet_NaN();  // set by the first schedule
 };
+
+// State names of a rule, where a parameter keeps them and what they begin with.
+struct Slot {
+  const char* name;
+  Tensor Parameter::* place;
+  bool cell = false;      // 0-d f32 rather than the parameter's shape
+  int only_with = -1;     // the option that must not be 0 for this state to exist
+  int start_option = -1;  // the option whose value it begins with
+  double start = 0;
+};
+
+struct Rule {
+  const char* name;
+  const UpdateRule* update;
+  std::array<const char*, kRuleOptions> options;  // empty: not used
+  std::vector<Slot> slots;
+  void (*check)(const RuleOptions&);  // throws torch's text for a value out of range
+  // Whether a first step that did nothing differs from one that found gradients of 0.
+  bool (*first_step_differs)(const RuleOptions&) = nullptr;
+};
+
+using Closure = std::function<double()>;  // computes the loss and its gradients anew
 
 }  // namespace flambeau::optim
 
-// The ABI's opaque types, hence outside the namespace.
+// The ABI's opaque type, hence outside the namespace.
 struct flam_optimizer : flambeau::RefCounted {
   using Group = flambeau::optim::Group;
 
-  void add_group(flambeau::TensorsView params, double lr, double weight_decay);
+  explicit flam_optimizer(const flambeau::optim::Rule& rule) : rule_(rule) {}
+
+  virtual void add_group(flambeau::TensorsView params, const flambeau::RuleOptions& options);
   // `found_inf` gives each device's cell that says whether the step is to do nothing; the device
   // reads it.
   using FoundInf = std::function<flambeau::Tensor(flambeau::Device)>;
-  void step(const FoundInf& found_inf = {});
+  virtual void step(const FoundInf& found_inf = {});
+  // The loss before the step. Rules that look once run the closure, then step.
+  virtual double step_closure(const flambeau::optim::Closure& closure);
   flambeau::Tensors parameters() const;
   void zero_grad(bool set_to_none);
-  flambeau::Ref<flambeau::State> state_dict() const;
-  void load_state_dict(const flambeau::State& state);
+  virtual flambeau::Ref<flambeau::State> state_dict() const;
+  virtual void load_state_dict(const flambeau::State& state);
+
+  double* option(std::string_view name, size_t group);                 // null where there is none
+  double* option_place(std::string_view name, size_t group);           // throws where there is none
+  void set_option(std::string_view name, double value, size_t group);  // checked
 
   std::vector<Group> groups;
 
  protected:
-  // State names of this rule and where a parameter keeps them.
-  struct Slot {
-    const char* name;
-    flambeau::Tensor flambeau::Parameter::* place;
-    bool counter;  // 0-d f32 rather than the parameter's shape
-  };
-  virtual std::vector<Slot> slots() const = 0;
-  // All on one device.
-  virtual void update(const Group& g, const flambeau::ParameterList& with_grad,
-                      const flambeau::OptimizerCells& cells) = 0;
-  // Whether a first step that did nothing differs from one that found gradients of 0.
-  virtual bool first_step_differs() const { return false; }
+  void for_each_option(const std::function<void(const std::string&, double&)>& visit,
+                       bool unset = false) const;
+
+  const flambeau::optim::Rule& rule_;
 
  private:
-  void make_state(flambeau::Parameter& p) const;
+  void make_state(flambeau::Parameter& p, const flambeau::RuleOptions& options) const;
   void forget_fresh(Group& g) const;
-};
-
-struct flam_scheduler : flambeau::RefCounted {
-  explicit flam_scheduler(flambeau::Ref<flam_optimizer> o);
-  void step();
-
- protected:
-  // The rate of a group whose first one was `base`, after `steps` steps; `now` is the present one.
-  virtual double rate(double base, double now, int64_t steps) const = 0;
-
- private:
-  flambeau::Ref<flam_optimizer> optimizer_;
-  std::vector<double> base_;
-  int64_t steps_ = 0;
 };
 
 namespace flambeau::optim {
 
-Ref<flam_optimizer> sgd(TensorsView params, const SgdOptions& options);
-Ref<flam_optimizer> adam(TensorsView params, const AdamOptions& options, bool amsgrad);
-Ref<flam_scheduler> step_lr(Ref<flam_optimizer> optimizer, int64_t step_size, double gamma);
-Ref<flam_scheduler> cosine_annealing_lr(Ref<flam_optimizer> optimizer, int64_t t_max,
-                                        double eta_min);
+extern const Rule kSgdTable, kAdamTable, kAdamWTable, kRmsPropTable, kAdagradTable, kAdadeltaTable,
+    kAdamaxTable, kNadamTable, kRadamTable, kAsgdTable, kRpropTable;
+
+Ref<flam_optimizer> make_optimizer(const Rule& rule, TensorsView params,
+                                   const RuleOptions& options);
+double number_of(const Tensor& t);  // waits for the device
 Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
                       bool error_if_nonfinite);
 

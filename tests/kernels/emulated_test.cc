@@ -142,7 +142,13 @@ TEST_F(Emulated, StepsLikeTheHost) {
     q.step = there(p.step);
     here.push_back(p), far.push_back(q);
   }
-  for (int k = 0; k < 2; ++k) run_adam("Adam", here, {}), run_adam("Adam", far, {});
+  RuleOptions o{};
+  o[kOptLr] = 1e-3, o[kOptBeta1] = 0.9, o[kOptBeta2] = 0.999, o[kOptEps] = 1e-8;
+  for (int k = 0; k < 2; ++k) {
+    for (const UpdateRule* rule : {&kAdamRule, &kAdamaxRule, &kRadamRule}) {
+      run_rule("step", *rule, here, o), run_rule("step", *rule, far, o);
+    }
+  }
   for (size_t i = 1; i < 3; ++i) expect_near(back(far[i].param), here[i].param, 1e-6);
 }
 

@@ -27,12 +27,28 @@ Parameter three() {
   p.first = zeros(3, Dtype::f64);
   p.second = zeros(3, Dtype::f64);
   p.step = zeros(1, Dtype::f32);
+  p.cell = tensor_of<float>({1}), p.cell2 = tensor_of<float>({1});
   p.fresh = true;
   return p;
 }
 
-template <class Step> void expect_after_three(Parameter p, std::vector<double> want, Step step) {
-  for (int k = 0; k < 3; ++k) {
+using Options = std::initializer_list<std::pair<int, double>>;
+
+RuleOptions options_of(Options given) {
+  RuleOptions o{};
+  for (const auto& [place, value] : given) o[size_t(place)] = value;
+  return o;
+}
+
+RuleOptions adam_options(Options given) {
+  RuleOptions o =
+      options_of({{kOptLr, 1e-3}, {kOptBeta1, 0.9}, {kOptBeta2, 0.999}, {kOptEps, 1e-8}});
+  for (const auto& [place, value] : given) o[size_t(place)] = value;
+  return o;
+}
+
+template <class Step> void expect_steps(int n, Parameter p, std::vector<double> want, Step step) {
+  for (int k = 0; k < n; ++k) {
     const double scale = 1 - 0.9 * k, base[] = {0.1, -0.2, 0.3};
     for (int i = 0; i < 3; ++i) p.grad.data_as<double>()[i] = base[i] * scale;
     step(ParameterList{p});
@@ -42,50 +58,137 @@ template <class Step> void expect_after_three(Parameter p, std::vector<double> w
   for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-15);
 }
 
+Parameter with_third(Parameter p) {
+  p.third = zeros(3, Dtype::f64);
+  return p;
+}
+
+Parameter asgd_state(Parameter p) {
+  p.cell = tensor_of<float>({0.1f});
+  return p;
+}
+
+Parameter rprop_state(Parameter p) {
+  p.second = tensor_of<double>({0.1, 0.1, 0.1});
+  return p;
+}
+
 TEST(Optimizer, SgdIsTorchs) {
-  expect_after_three(three(), {0.497, -1.244, 2.991},
-                     [](const ParameterList& l) { run_sgd("SGD", l, {.lr = 0.1}); });
-  expect_after_three(three(), {0.52005514909375, -1.288889901171875, 3.0528430651875},
-                     [](const ParameterList& l) {
-                       run_sgd("SGD", l,
-                               {.lr = 0.1,
-                                .momentum = 0.9,
-                                .dampening = 0.25,
-                                .weight_decay = 0.01,
-                                .nesterov = false,
-                                .maximize = true});
-                     });
-  expect_after_three(
-      three(), {0.4741889719805, -1.19636916924625, 2.9105142676530003},
+  expect_steps(3, three(), {0.497, -1.244, 2.991}, [](const ParameterList& l) {
+    run_rule("step", kSgdRule, l, options_of({{kOptLr, 0.1}}));
+  });
+  expect_steps(3, three(), {0.52005514909375, -1.288889901171875, 3.0528430651875},
+               [](const ParameterList& l) {
+                 run_rule("step", kSgdRule, l,
+                          options_of({{kOptLr, 0.1},
+                                      {kOptMomentum, 0.9},
+                                      {kOptDampening, 0.25},
+                                      {kOptWeightDecay, 0.01},
+                                      {kOptMaximize, 1}}));
+               });
+  expect_steps(
+      3, three(), {0.4741889719805, -1.19636916924625, 2.9105142676530003},
       [](const ParameterList& l) {
-        run_sgd(
-            "SGD", l,
-            {.lr = 0.1, .momentum = 0.9, .dampening = 0, .weight_decay = 0.01, .nesterov = true});
+        run_rule(
+            "step", kSgdRule, l,
+            options_of(
+                {{kOptLr, 0.1}, {kOptMomentum, 0.9}, {kOptWeightDecay, 0.01}, {kOptNesterov, 1}}));
       });
 }
 
 TEST(Optimizer, AdamIsTorchs) {
-  expect_after_three(three(), {0.31353654423473104, -1.0602901044126547, 2.803428794559908},
-                     [](const ParameterList& l) {
-                       AdamOptions o;
-                       o.lr = 0.1, o.weight_decay = 0.01;
-                       run_adam("Adam", l, o);
-                     });
-  Parameter p = three();
-  p.greatest = zeros(3, Dtype::f64);
-  expect_after_three(p, {0.6790572306752988, -1.4290572412244316, 3.17905724474081},
-                     [](const ParameterList& l) {
-                       AdamOptions o;
-                       o.lr = 0.1, o.maximize = true;
-                       run_adam("Adam", l, o);
-                     });
-  expect_after_three(three(), {0.3891801734988864, -1.1169044185844808, 2.8149276669463448},
-                     [](const ParameterList& l) {
-                       AdamOptions o;
-                       o.lr = 0.1, o.weight_decay = 0.1, o.beta1 = 0.4, o.beta2 = 0.99,
-                       o.decoupled = true;
-                       run_adam("AdamW", l, o);
-                     });
+  expect_steps(3, three(), {0.31353654423473104, -1.0602901044126547, 2.803428794559908},
+               [](const ParameterList& l) {
+                 run_rule("step", kAdamRule, l,
+                          adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.01}}));
+               });
+  expect_steps(3, with_third(three()), {0.6790572306752988, -1.4290572412244316, 3.17905724474081},
+               [](const ParameterList& l) {
+                 run_rule("step", kAdamRule, l, adam_options({{kOptLr, 0.1}, {kOptMaximize, 1}}));
+               });
+  expect_steps(3, three(), {0.3891801734988864, -1.1169044185844808, 2.8149276669463448},
+               [](const ParameterList& l) {
+                 run_rule("step", kAdamRule, l,
+                          adam_options({{kOptLr, 0.1},
+                                        {kOptWeightDecay, 0.1},
+                                        {kOptBeta1, 0.4},
+                                        {kOptBeta2, 0.99},
+                                        {kOptDecoupled, 1}}));
+               });
+}
+
+TEST(Optimizer, AdaptiveRulesAreTorchs) {
+  expect_steps(3, three(), {0.4526608969192104, -1.2026608664591414, 2.952660856305777},
+               [](const ParameterList& l) {
+                 run_rule("step", kRmsPropRule, l,
+                          options_of({{kOptLr, 0.01}, {kOptAlpha, 0.99}, {kOptEps, 1e-8}}));
+               });
+  expect_steps(3, with_third(three()),
+               {-0.007447063117059621, -0.5884507437359573, 2.1794455958536956},
+               [](const ParameterList& l) {
+                 run_rule("step", kRmsPropRule, l,
+                          options_of({{kOptLr, 0.1},
+                                      {kOptAlpha, 0.9},
+                                      {kOptEps, 1e-8},
+                                      {kOptRmsMomentum, 0.5},
+                                      {kOptWeightDecay, 0.1}}));
+               });
+  expect_steps(
+      3, three(), {0.39224410488530725, -1.1277246487610648, 2.855955216673264},
+      [](const ParameterList& l) {
+        run_rule(
+            "step", kAdagradRule, l,
+            options_of(
+                {{kOptLr, 0.1}, {kOptLrDecay, 0.2}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-10}}));
+      });
+  expect_steps(
+      3, three(), {0.4960650997420219, -1.2454575303454645, 2.994131483757634},
+      [](const ParameterList& l) {
+        run_rule(
+            "step", kAdadeltaRule, l,
+            options_of({{kOptLr, 1}, {kOptRho, 0.9}, {kOptWeightDecay, 0.1}, {kOptEps, 1e-6}}));
+      });
+  expect_steps(3, three(), {0.6105928880664147, -1.353375360722907, 3.0674523036358385},
+               [](const ParameterList& l) {
+                 run_rule(
+                     "step", kAdamaxRule, l,
+                     adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.05}, {kOptMaximize, 1}}));
+               });
+  expect_steps(
+      3, three(), {0.378002942494777, -1.1057104639393878, 2.8231304408779008},
+      [](const ParameterList& l) {
+        run_rule("step", kNadamRule, l,
+                 adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}, {kOptMomentumDecay, 4e-3}}));
+      });
+  expect_steps(3, three(), {0.42972675789598247, -1.1574510059147456, 2.855474255254333},
+               [](const ParameterList& l) {
+                 run_rule("step", kNadamRule, l,
+                          adam_options({{kOptLr, 0.1},
+                                        {kOptWeightDecay, 0.1},
+                                        {kOptMomentumDecay, 4e-3},
+                                        {kOptDecoupled, 1}}));
+               });
+  expect_steps(9, three(), {0.4855174145578641, -1.1972968998681988, 2.8585063645704567},
+               [](const ParameterList& l) {
+                 run_rule("step", kRadamRule, l,
+                          adam_options({{kOptLr, 0.1}, {kOptWeightDecay, 0.1}}));
+               });
+  expect_steps(4, asgd_state(three()), {0.4755800652080108, -1.181959771708629, 2.8115380433796777},
+               [](const ParameterList& l) {
+                 run_rule("step", kAsgdRule, l,
+                          options_of({{kOptLr, 0.1},
+                                      {kOptWeightDecay, 0.1},
+                                      {kOptLambd, 0.1},
+                                      {kOptAsgdAlpha, 0.75},
+                                      {kOptT0, 1}}));
+               });
+  expect_steps(
+      4, rprop_state(three()), {0.34, -1.0899999999999999, 2.84}, [](const ParameterList& l) {
+        run_rule(
+            "step", kRpropRule, l,
+            options_of(
+                {{kOptEtaMinus, 0.5}, {kOptEtaPlus, 1.2}, {kOptStepMin, 1e-6}, {kOptStepMax, 50}}));
+      });
 }
 
 TEST(Optimizer, ManyTensorsOfManySizesAndThreads) {
@@ -103,9 +206,7 @@ TEST(Optimizer, ManyTensorsOfManySizesAndThreads) {
       p.step = zeros(1, Dtype::f32);
       list.push_back(p);
     }
-    AdamOptions o;
-    o.lr = 0.5;
-    run_adam("Adam", list, o);
+    run_rule("Adam", kAdamRule, list, adam_options({{kOptLr, 0.5}}));
     got.emplace_back();
     for (unsigned i = 0; i < list.size(); ++i) {
       const std::vector<float> now = values_of<float>(list[i].param),
@@ -126,7 +227,8 @@ TEST(Optimizer, FoundInfLeavesEverything) {
   Parameter p = three();
   p.grad.data_as<double>()[0] = 1;
   const Tensor flag = tensor_of<float>({1});
-  run_adam("Adam", {p}, {}, {.lr = {}, .grad_scale = {}, .found_inf = flag});
+  run_rule("Adam", kAdamRule, {p}, adam_options({}),
+           {.lr = {}, .grad_scale = {}, .found_inf = flag});
   EXPECT_EQ(values_of<double>(p.param)[0], 0.5);
   EXPECT_EQ(*p.step.data_as<float>(), 0);
 }
@@ -134,10 +236,10 @@ TEST(Optimizer, FoundInfLeavesEverything) {
 TEST(Optimizer, CellsReplaceOptions) {
   Parameter p = three();
   p.grad.data_as<double>()[1] = 8;
-  run_sgd("SGD", {p}, {.lr = 99},
-          {.lr = tensor_of<float>({0.5}),
-           .grad_scale = tensor_of<float>({4}),
-           .found_inf = tensor_of<float>({0})});
+  run_rule("SGD", kSgdRule, {p}, options_of({{kOptLr, 99}}),
+           {.lr = tensor_of<float>({0.5}),
+            .grad_scale = tensor_of<float>({4}),
+            .found_inf = tensor_of<float>({0})});
   EXPECT_EQ(values_of<double>(p.param)[1], -1.25 - 0.5 * 2);
 }
 
@@ -160,7 +262,7 @@ TEST(Optimizer, MismatchesAreNamedBeforeAnythingChanges) {
   Parameter good = three(), bad = three();
   good.grad.data_as<double>()[0] = 1;
   bad.grad = zeros(2, Dtype::f64);
-  EXPECT_THROW(run_sgd("SGD", {good, bad}, {}), Error);
+  EXPECT_THROW(run_rule("SGD", kSgdRule, {good, bad}, {}), Error);
   EXPECT_EQ(values_of<double>(good.param)[0], 0.5);
 }
 

@@ -131,4 +131,20 @@ inline int32_t as_flam_hook_moment(int32_t number) {
       "FLAM_HOOK_FORWARD (2)");
 }
 
+inline int32_t as_flam_cycle(int32_t number) {
+  switch (number) {
+    case FLAM_CYCLE_UNSPECIFIED:
+    case FLAM_CYCLE_TRIANGULAR:
+    case FLAM_CYCLE_TRIANGULAR2:
+    case FLAM_CYCLE_EXP_RANGE:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_cycle", number,
+      "FLAM_CYCLE_UNSPECIFIED (0), "
+      "FLAM_CYCLE_TRIANGULAR (1), "
+      "FLAM_CYCLE_TRIANGULAR2 (2), "
+      "FLAM_CYCLE_EXP_RANGE (3)");
+}
+
 }  // namespace flambeau::capi

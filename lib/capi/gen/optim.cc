@@ -37,6 +37,131 @@ flam_status flam_adam_step(const flam_tensor *const *params, size_t n_params, co
   return guard_status("flam_adam_step", [&] { return flambeau::capi::adam_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(exp_avgs, n_exp_avgs), as_tensors(exp_avg_sqs, n_exp_avg_sqs), as_tensors(max_exp_avg_sqs, n_max_exp_avg_sqs), as_tensors(steps, n_steps), lr, beta1, beta2, eps, weight_decay, decoupled != 0, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
 }
 
+flam_status flam_rmsprop_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *square_avgs, size_t n_square_avgs,
+    const flam_tensor *const *momentum_buffers, size_t n_momentum_buffers, const flam_tensor *const
+    *grad_avgs, size_t n_grad_avgs, const flam_tensor *const *steps, size_t n_steps, double lr,
+    double alpha, double eps, double weight_decay, double momentum, flam_bool maximize, const
+    flam_tensor *grad_scale, const flam_tensor *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_rmsprop_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_rmsprop_step", "grads or an entry of it");
+  if (has_null(square_avgs, n_square_avgs)) return null_operand("flam_rmsprop_step", "square_avgs or an entry of it");
+  if (has_null(momentum_buffers, n_momentum_buffers)) return null_operand("flam_rmsprop_step", "momentum_buffers or an entry of it");
+  if (has_null(grad_avgs, n_grad_avgs)) return null_operand("flam_rmsprop_step", "grad_avgs or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_rmsprop_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_rmsprop_step", [&] { return flambeau::capi::rmsprop_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(square_avgs, n_square_avgs), as_tensors(momentum_buffers, n_momentum_buffers), as_tensors(grad_avgs, n_grad_avgs), as_tensors(steps, n_steps), lr, alpha, eps, weight_decay, momentum, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
+flam_status flam_adagrad_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *sums, size_t n_sums, const flam_tensor
+    *const *steps, size_t n_steps, double lr, double lr_decay, double weight_decay, double eps,
+    flam_bool maximize, const flam_tensor *grad_scale, const flam_tensor *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_adagrad_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_adagrad_step", "grads or an entry of it");
+  if (has_null(sums, n_sums)) return null_operand("flam_adagrad_step", "sums or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_adagrad_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_adagrad_step", [&] { return flambeau::capi::adagrad_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(sums, n_sums), as_tensors(steps, n_steps), lr, lr_decay, weight_decay, eps, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
+flam_status flam_adadelta_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *square_avgs, size_t n_square_avgs,
+    const flam_tensor *const *acc_deltas, size_t n_acc_deltas, const flam_tensor *const *steps,
+    size_t n_steps, double lr, double rho, double eps, double weight_decay, flam_bool maximize,
+    const flam_tensor *grad_scale, const flam_tensor *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_adadelta_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_adadelta_step", "grads or an entry of it");
+  if (has_null(square_avgs, n_square_avgs)) return null_operand("flam_adadelta_step", "square_avgs or an entry of it");
+  if (has_null(acc_deltas, n_acc_deltas)) return null_operand("flam_adadelta_step", "acc_deltas or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_adadelta_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_adadelta_step", [&] { return flambeau::capi::adadelta_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(square_avgs, n_square_avgs), as_tensors(acc_deltas, n_acc_deltas), as_tensors(steps, n_steps), lr, rho, eps, weight_decay, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
+flam_status flam_adamax_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs, const
+    flam_tensor *const *exp_infs, size_t n_exp_infs, const flam_tensor *const *steps, size_t
+    n_steps, double lr, double beta1, double beta2, double eps, double weight_decay, flam_bool
+    maximize, const flam_tensor *grad_scale, const flam_tensor *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_adamax_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_adamax_step", "grads or an entry of it");
+  if (has_null(exp_avgs, n_exp_avgs)) return null_operand("flam_adamax_step", "exp_avgs or an entry of it");
+  if (has_null(exp_infs, n_exp_infs)) return null_operand("flam_adamax_step", "exp_infs or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_adamax_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_adamax_step", [&] { return flambeau::capi::adamax_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(exp_avgs, n_exp_avgs), as_tensors(exp_infs, n_exp_infs), as_tensors(steps, n_steps), lr, beta1, beta2, eps, weight_decay, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
+flam_status flam_nadam_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs, const
+    flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs, const flam_tensor *const *mu_products,
+    size_t n_mu_products, const flam_tensor *const *steps, size_t n_steps, double lr, double beta1,
+    double beta2, double eps, double weight_decay, double momentum_decay, flam_bool
+    decoupled_weight_decay, flam_bool maximize, const flam_tensor *grad_scale, const flam_tensor
+    *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_nadam_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_nadam_step", "grads or an entry of it");
+  if (has_null(exp_avgs, n_exp_avgs)) return null_operand("flam_nadam_step", "exp_avgs or an entry of it");
+  if (has_null(exp_avg_sqs, n_exp_avg_sqs)) return null_operand("flam_nadam_step", "exp_avg_sqs or an entry of it");
+  if (has_null(mu_products, n_mu_products)) return null_operand("flam_nadam_step", "mu_products or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_nadam_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_nadam_step", [&] { return flambeau::capi::nadam_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(exp_avgs, n_exp_avgs), as_tensors(exp_avg_sqs, n_exp_avg_sqs), as_tensors(mu_products, n_mu_products), as_tensors(steps, n_steps), lr, beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay != 0, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
+flam_status flam_radam_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *exp_avgs, size_t n_exp_avgs, const
+    flam_tensor *const *exp_avg_sqs, size_t n_exp_avg_sqs, const flam_tensor *const *steps, size_t
+    n_steps, double lr, double beta1, double beta2, double eps, double weight_decay, flam_bool
+    decoupled_weight_decay, flam_bool maximize, const flam_tensor *grad_scale, const flam_tensor
+    *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_radam_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_radam_step", "grads or an entry of it");
+  if (has_null(exp_avgs, n_exp_avgs)) return null_operand("flam_radam_step", "exp_avgs or an entry of it");
+  if (has_null(exp_avg_sqs, n_exp_avg_sqs)) return null_operand("flam_radam_step", "exp_avg_sqs or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_radam_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_radam_step", [&] { return flambeau::capi::radam_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(exp_avgs, n_exp_avgs), as_tensors(exp_avg_sqs, n_exp_avg_sqs), as_tensors(steps, n_steps), lr, beta1, beta2, eps, weight_decay, decoupled_weight_decay != 0, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
+flam_status flam_asgd_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *axs, size_t n_axs, const flam_tensor
+    *const *etas, size_t n_etas, const flam_tensor *const *mus, size_t n_mus, const flam_tensor
+    *const *steps, size_t n_steps, double lr, double lambd, double alpha, double t0, double
+    weight_decay, flam_bool maximize, const flam_tensor *grad_scale, const flam_tensor *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_asgd_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_asgd_step", "grads or an entry of it");
+  if (has_null(axs, n_axs)) return null_operand("flam_asgd_step", "axs or an entry of it");
+  if (has_null(etas, n_etas)) return null_operand("flam_asgd_step", "etas or an entry of it");
+  if (has_null(mus, n_mus)) return null_operand("flam_asgd_step", "mus or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_asgd_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_asgd_step", [&] { return flambeau::capi::asgd_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(axs, n_axs), as_tensors(etas, n_etas), as_tensors(mus, n_mus), as_tensors(steps, n_steps), lr, lambd, alpha, t0, weight_decay, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
+flam_status flam_rprop_step(const flam_tensor *const *params, size_t n_params, const flam_tensor
+    *const *grads, size_t n_grads, const flam_tensor *const *prevs, size_t n_prevs, const
+    flam_tensor *const *step_sizes, size_t n_step_sizes, const flam_tensor *const *steps, size_t
+    n_steps, double etaminus, double etaplus, double step_size_min, double step_size_max, flam_bool
+    maximize, const flam_tensor *grad_scale, const flam_tensor *found_inf) {
+  if (has_null(params, n_params)) return null_operand("flam_rprop_step", "params or an entry of it");
+  if (has_null(grads, n_grads)) return null_operand("flam_rprop_step", "grads or an entry of it");
+  if (has_null(prevs, n_prevs)) return null_operand("flam_rprop_step", "prevs or an entry of it");
+  if (has_null(step_sizes, n_step_sizes)) return null_operand("flam_rprop_step", "step_sizes or an entry of it");
+  if (has_null(steps, n_steps)) return null_operand("flam_rprop_step", "steps or an entry of it");
+  if (t_error && !grad_scale) return pending_code();
+  if (t_error && !found_inf) return pending_code();
+  return guard_status("flam_rprop_step", [&] { return flambeau::capi::rprop_step(as_tensors(params, n_params), as_tensors(grads, n_grads), as_tensors(prevs, n_prevs), as_tensors(step_sizes, n_step_sizes), as_tensors(steps, n_steps), etaminus, etaplus, step_size_min, step_size_max, maximize != 0, as_tensor(grad_scale), as_tensor(found_inf)); });
+}
+
 flam_tensor *flam_clip_grad_norm_(const flam_tensor *const *params, size_t n_params, double
     max_norm, double norm_type, flam_bool error_if_nonfinite) {
   if (has_null(params, n_params)) return null_operand("flam_clip_grad_norm_", "params or an entry of it"), nullptr;
@@ -61,6 +186,65 @@ flam_optimizer *flam_adamw_new(const flam_tensor *const *params, size_t n_params
   return guard_handle("flam_adamw_new", [&] { return flambeau::capi::adamw_new(as_tensors(params, n_params), lr, beta1, beta2, eps, weight_decay, amsgrad != 0, maximize != 0); });
 }
 
+flam_optimizer *flam_rmsprop_new(const flam_tensor *const *params, size_t n_params, double lr,
+    double alpha, double eps, double weight_decay, double momentum, flam_bool centered, flam_bool
+    maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_rmsprop_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_rmsprop_new", [&] { return flambeau::capi::rmsprop_new(as_tensors(params, n_params), lr, alpha, eps, weight_decay, momentum, centered != 0, maximize != 0); });
+}
+
+flam_optimizer *flam_adagrad_new(const flam_tensor *const *params, size_t n_params, double lr,
+    double lr_decay, double weight_decay, double initial_accumulator_value, double eps, flam_bool
+    maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_adagrad_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_adagrad_new", [&] { return flambeau::capi::adagrad_new(as_tensors(params, n_params), lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize != 0); });
+}
+
+flam_optimizer *flam_adadelta_new(const flam_tensor *const *params, size_t n_params, double lr,
+    double rho, double eps, double weight_decay, flam_bool maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_adadelta_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_adadelta_new", [&] { return flambeau::capi::adadelta_new(as_tensors(params, n_params), lr, rho, eps, weight_decay, maximize != 0); });
+}
+
+flam_optimizer *flam_adamax_new(const flam_tensor *const *params, size_t n_params, double lr, double
+    beta1, double beta2, double eps, double weight_decay, flam_bool maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_adamax_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_adamax_new", [&] { return flambeau::capi::adamax_new(as_tensors(params, n_params), lr, beta1, beta2, eps, weight_decay, maximize != 0); });
+}
+
+flam_optimizer *flam_nadam_new(const flam_tensor *const *params, size_t n_params, double lr, double
+    beta1, double beta2, double eps, double weight_decay, double momentum_decay, flam_bool
+    decoupled_weight_decay, flam_bool maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_nadam_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_nadam_new", [&] { return flambeau::capi::nadam_new(as_tensors(params, n_params), lr, beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay != 0, maximize != 0); });
+}
+
+flam_optimizer *flam_radam_new(const flam_tensor *const *params, size_t n_params, double lr, double
+    beta1, double beta2, double eps, double weight_decay, flam_bool decoupled_weight_decay,
+    flam_bool maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_radam_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_radam_new", [&] { return flambeau::capi::radam_new(as_tensors(params, n_params), lr, beta1, beta2, eps, weight_decay, decoupled_weight_decay != 0, maximize != 0); });
+}
+
+flam_optimizer *flam_asgd_new(const flam_tensor *const *params, size_t n_params, double lr, double
+    lambd, double alpha, double t0, double weight_decay, flam_bool maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_asgd_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_asgd_new", [&] { return flambeau::capi::asgd_new(as_tensors(params, n_params), lr, lambd, alpha, t0, weight_decay, maximize != 0); });
+}
+
+flam_optimizer *flam_rprop_new(const flam_tensor *const *params, size_t n_params, double lr, double
+    etaminus, double etaplus, double step_size_min, double step_size_max, flam_bool maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_rprop_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_rprop_new", [&] { return flambeau::capi::rprop_new(as_tensors(params, n_params), lr, etaminus, etaplus, step_size_min, step_size_max, maximize != 0); });
+}
+
+flam_optimizer *flam_lbfgs_new(const flam_tensor *const *params, size_t n_params, double lr, int64_t
+    max_iter, int64_t max_eval, double tolerance_grad, double tolerance_change, int64_t
+    history_size, flam_bool strong_wolfe, flam_bool maximize) {
+  if (has_null(params, n_params)) return null_operand("flam_lbfgs_new", "params or an entry of it"), nullptr;
+  return guard_handle("flam_lbfgs_new", [&] { return flambeau::capi::lbfgs_new(as_tensors(params, n_params), lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, strong_wolfe != 0, maximize != 0); });
+}
+
 flam_status flam_optimizer_add_group(flam_optimizer *optimizer, const flam_tensor *const *params,
     size_t n_params, double lr, double weight_decay) {
   if (!optimizer) return null_operand("flam_optimizer_add_group", "optimizer");
@@ -71,6 +255,15 @@ flam_status flam_optimizer_add_group(flam_optimizer *optimizer, const flam_tenso
 flam_status flam_optimizer_step(flam_optimizer *optimizer) {
   if (!optimizer) return null_operand("flam_optimizer_step", "optimizer");
   return guard_status("flam_optimizer_step", [&] { return flambeau::capi::optimizer_step(optimizer); });
+}
+
+flam_status flam_optimizer_step_closure(flam_optimizer *optimizer, const flam_closure *closure,
+    double *out_loss) {
+  Handed handed(closure);
+  if (!optimizer) return null_operand("flam_optimizer_step_closure", "optimizer");
+  if (!closure) return null_operand("flam_optimizer_step_closure", "closure");
+  if (!out_loss) return null_operand("flam_optimizer_step_closure", "out_loss");
+  return guard_status("flam_optimizer_step_closure", [&] { return flambeau::capi::optimizer_step_closure(optimizer, closure); }, out_loss);
 }
 
 flam_status flam_optimizer_zero_grad(flam_optimizer *optimizer, flam_bool set_to_none) {
@@ -93,6 +286,21 @@ flam_status flam_optimizer_set_lr(flam_optimizer *optimizer, double lr, size_t g
   return guard_status("flam_optimizer_set_lr", [&] { return flambeau::capi::optimizer_set_lr(optimizer, lr, group); });
 }
 
+flam_status flam_optimizer_option(const flam_optimizer *optimizer, const char *name, size_t group,
+    double *out_value) {
+  if (!optimizer) return null_operand("flam_optimizer_option", "optimizer");
+  if (!name) return null_operand("flam_optimizer_option", "name");
+  if (!out_value) return null_operand("flam_optimizer_option", "out_value");
+  return guard_status("flam_optimizer_option", [&] { return flambeau::capi::optimizer_option(optimizer, as_text(name), group); }, out_value);
+}
+
+flam_status flam_optimizer_set_option(flam_optimizer *optimizer, const char *name, double value,
+    size_t group) {
+  if (!optimizer) return null_operand("flam_optimizer_set_option", "optimizer");
+  if (!name) return null_operand("flam_optimizer_set_option", "name");
+  return guard_status("flam_optimizer_set_option", [&] { return flambeau::capi::optimizer_set_option(optimizer, as_text(name), value, group); });
+}
+
 flam_state *flam_optimizer_state_dict(const flam_optimizer *optimizer) {
   if (!optimizer) return null_operand("flam_optimizer_state_dict", "optimizer"), nullptr;
   return guard_handle("flam_optimizer_state_dict", [&] { return flambeau::capi::optimizer_state_dict(optimizer); });
@@ -106,26 +314,6 @@ flam_status flam_optimizer_load_state_dict(flam_optimizer *optimizer, const flam
 
 void flam_optimizer_release(flam_optimizer *optimizer) {
   release_handle(optimizer);
-}
-
-flam_scheduler *flam_step_lr_new(flam_optimizer *optimizer, int64_t step_size, double gamma) {
-  if (!optimizer) return null_operand("flam_step_lr_new", "optimizer"), nullptr;
-  return guard_handle("flam_step_lr_new", [&] { return flambeau::capi::step_lr_new(optimizer, step_size, gamma); });
-}
-
-flam_scheduler *flam_cosine_annealing_lr_new(flam_optimizer *optimizer, int64_t t_max, double
-    eta_min) {
-  if (!optimizer) return null_operand("flam_cosine_annealing_lr_new", "optimizer"), nullptr;
-  return guard_handle("flam_cosine_annealing_lr_new", [&] { return flambeau::capi::cosine_annealing_lr_new(optimizer, t_max, eta_min); });
-}
-
-flam_status flam_scheduler_step(flam_scheduler *scheduler) {
-  if (!scheduler) return null_operand("flam_scheduler_step", "scheduler");
-  return guard_status("flam_scheduler_step", [&] { return flambeau::capi::scheduler_step(scheduler); });
-}
-
-void flam_scheduler_release(flam_scheduler *scheduler) {
-  release_handle(scheduler);
 }
 
 }  // extern "C"

@@ -29,6 +29,7 @@ _E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
+_E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
 _R_max_dim = _result("max", ('values', 'indices'))
 _R_min_dim = _result("min", ('values', 'indices'))
 

@@ -1,16 +1,19 @@
 """Adam and AdamW, one fused step per group. Source: Kingma and Ba, 2014, arXiv 1412.6980;
 Loshchilov and Hutter, 2017, arXiv 1711.05101."""
 
-from .._call import _fast, _raise
-from .optimizer import Optimizer, check, handles, scaling, zeros_like
+from .._call import _fast
+from .._tensor import Tensor
+from ._state import cell
+from .optimizer import Optimizer, check, check_betas, check_fused, check_lr, run, zeros_like
 
 
 class Adam(Optimizer):
     """Steps by the first moment over the root of the second, both corrected for their start at
     zero."""
 
-    _decoupled = False
     _step_supports_amp_scaling = True
+
+    _decoupled = False
 
     def __init__(
         self,
@@ -28,11 +31,12 @@ class Adam(Optimizer):
         fused=None,
         decoupled_weight_decay=False,
     ):
-        check("learning rate", lr, lr >= 0)
-        check("epsilon value", eps, eps >= 0)
-        for i, beta in enumerate(betas):
-            check(f"beta parameter at index {i}", beta, 0 <= beta < 1)
-        check("weight_decay value", weight_decay, weight_decay >= 0)
+        _check_tensors(lr, betas, foreach, capturable)
+        check_lr(lr)
+        check("epsilon value", eps, 0.0 <= eps)
+        check_betas(betas)
+        check("weight_decay value", weight_decay, 0.0 <= weight_decay)
+        betas = tuple(float(beta) for beta in betas)
         super().__init__(
             params,
             {
@@ -46,44 +50,44 @@ class Adam(Optimizer):
                 "capturable": capturable,
                 "differentiable": differentiable,
                 "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay or self._decoupled,
+                "decoupled_weight_decay": decoupled_weight_decay,
             },
         )
+        check_fused(fused, foreach, differentiable)
+
+    def _later_options(self):
+        return {
+            "amsgrad": False,
+            "decoupled_weight_decay": self._decoupled,
+            **super()._later_options(),
+        }
 
     def _update(self, group, params, grads):
-        amsgrad, (beta1, beta2), n = group["amsgrad"], group["betas"], len(params)
+        amsgrad = group["amsgrad"]
         states = [self._state_of(p, amsgrad) for p in params]
-        most = [s["max_exp_avg_sq"] for s in states] if amsgrad else []
-        if _fast.flam_adam_step(
-            handles(params),
-            n,
-            handles(grads),
-            n,
-            handles([s["exp_avg"] for s in states]),
-            n,
-            handles([s["exp_avg_sq"] for s in states]),
-            n,
-            handles(most),
-            len(most),
-            handles([s["step"] for s in states]),
-            n,
+        run(
+            self,
+            _fast.flam_adam_step,
+            params,
+            grads,
+            (
+                [s["exp_avg"] for s in states],
+                [s["exp_avg_sq"] for s in states],
+                [s["max_exp_avg_sq"] for s in states] if amsgrad else [],
+                [s["step"] for s in states],
+            ),
             float(group["lr"]),
-            beta1,
-            beta2,
+            *group["betas"],
             group["eps"],
             group["weight_decay"],
             group["decoupled_weight_decay"],
             group["maximize"],
-            *scaling(self, params[0]),
-        ):
-            _raise()
+        )
 
     def _state_of(self, p, amsgrad):
         state = self.state[p]
         if not state:
-            from .. import tensor
-
-            state["step"] = tensor(0.0, device=p.device)
+            state["step"] = cell(0.0, p)
             state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
         if amsgrad and "max_exp_avg_sq" not in state:
             state["max_exp_avg_sq"] = zeros_like(p)
@@ -103,6 +107,41 @@ class AdamW(Adam):
         eps=1e-8,
         weight_decay=1e-2,
         amsgrad=False,
-        **options,
+        *,
+        maximize=False,
+        foreach=None,
+        capturable=False,
+        differentiable=False,
+        fused=None,
     ):
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
+
+
+def _check_tensors(lr, betas, foreach, capturable):
+    """Tensors as options: one element each, and not where a list of tensors is asked for."""
+    each_alone = foreach and not capturable
+    if isinstance(lr, Tensor) and each_alone:
+        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+    kinds = [isinstance(beta, Tensor) for beta in betas]
+    if any(kinds) and not all(kinds):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas if any(kinds) else ()):
+        if each_alone:
+            raise ValueError(
+                f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True"
+            )
+        if beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{i}] must be 1-element")

@@ -4,41 +4,62 @@
 step always goes by what they hold at that moment."""
 
 import functools
-from collections import defaultdict
-from copy import deepcopy
-from itertools import chain
+import warnings
+from collections import OrderedDict, defaultdict
 
-from .._call import _NULL, _fast
+from .._call import _NULL, _fast, _raise
 from .._tensor import Tensor
 from ..autograd import enable_grad, no_grad
+from ._state import cell, packed, unpacked
 
 required = object()
+_global_before, _global_after = OrderedDict(), OrderedDict()
 
 
 class _Hook:
     """What registering a hook returns."""
 
-    def __init__(self, hooks, hook):
+    def __init__(self, hooks, hook, prepend=False):
         self._hooks = hooks
         hooks[id(self)] = hook
+        if prepend:
+            hooks.move_to_end(id(self), last=False)
 
     def remove(self):
+        """The hook does not run again."""
         self._hooks.pop(id(self), None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        self.remove()
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Calls `hook(optimizer, args, kwargs)` before every step of every optimizer."""
+    return _Hook(_global_before, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    return _Hook(_global_after, hook)
 
 
 class Optimizer:
     """Base class; `params` is an iterable of parameters or of groups (dictionaries with
     `params`)."""
 
+    _cell_names = ("step",)  # state that is one f32 on the parameter's device
+
     def __init__(self, params, defaults):
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or "
-                "dicts, but got "
-                f"{params.type()}"
+                f"dicts, but got {params.type()}"
             )
         self.defaults, self.state, self.param_groups = defaults, defaultdict(dict), []
-        self._before, self._after, self._step_count = {}, {}, 0
+        self._set_hooks()
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -47,10 +68,18 @@ class Optimizer:
         for group in groups:
             self.add_param_group(dict(group))
 
+    def _set_hooks(self):
+        self._optimizer_step_pre_hooks = OrderedDict()
+        self._optimizer_step_post_hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks = OrderedDict()
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _counted(cls.step)
+            cls.step = _hooked(cls.step)
         if {"step", "_update"} & set(cls.__dict__):
             cls._step_supports_amp_scaling = cls.__dict__.get("_step_supports_amp_scaling", False)
 
@@ -64,22 +93,9 @@ class Optimizer:
         elif isinstance(params, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but the "
-                "ordering of tensors "
-                "in sets will change between runs. Please use a list instead."
+                "ordering of tensors in sets will change between runs. Please use a list instead."
             )
-        params = list(params)
-        if params and isinstance(params[0], tuple):  # named parameters
-            param_group["param_names"] = [name for name, _ in params]
-            params = [p for _, p in params]
-        for p in params:
-            if not isinstance(p, Tensor):
-                raise TypeError(
-                    "optimizer can only optimize Tensors, but one of the params is "
-                    f"{type(p).__name__}"
-                )
-            if not p.is_leaf:
-                raise ValueError("can't optimize a non-leaf Tensor")
-        param_group["params"] = params
+        param_group["params"] = _checked(param_group, list(params), self.defaults)
         for name, value in self.defaults.items():
             if value is required and name not in param_group:
                 raise ValueError(
@@ -87,8 +103,22 @@ class Optimizer:
                     f"{name}"
                 )
             param_group.setdefault(name, value)
+        params = param_group["params"]
         if len(set(map(id, params))) != len(params):
-            raise ValueError("some parameters appear more than once in a parameter group")
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this "
+                "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
+                "information",
+                stacklevel=3,
+            )
+        if self.param_groups and ("param_names" in param_group) != (
+            "param_names" in self.param_groups[0]
+        ):
+            named = "with" if "param_names" in param_group else "without"
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{named} names to the optimizer"
+            )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in known for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -98,10 +128,16 @@ class Optimizer:
         """Forgets all gradients, or fills them with zeros."""
         for group in self.param_groups:
             for p in group["params"]:
+                grad = p.grad
+                if grad is None:
+                    continue
                 if set_to_none:
                     p.grad = None
-                elif p.grad is not None:
-                    p.grad.detach().zero_()
+                elif grad.grad_fn is not None:
+                    p.grad = grad.detach().zero_()
+                else:
+                    grad.requires_grad_(False)
+                    grad.zero_()
 
     @no_grad()
     def step(self, closure=None):
@@ -111,6 +147,12 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
+            if group.get("differentiable"):
+                raise NotImplementedError(
+                    f"unsupported: {type(self).__name__}(differentiable=True) would record the "
+                    "step itself; leave it False, and write the update with tensor operations "
+                    "where its gradient is needed"
+                )
             for params, grads in _alike(group["params"]):
                 self._update(group, params, grads)
         return loss
@@ -122,98 +164,134 @@ class Optimizer:
     # ---- hooks
 
     def register_step_pre_hook(self, hook):
-        """Calls `hook(optimizer, args, kwargs)` before every step."""
-        return _Hook(self._before, hook)
+        """Calls `hook(optimizer, args, kwargs)` before every step; it may return new ones."""
+        return _Hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook):
         """Calls `hook(optimizer, args, kwargs)` after every step."""
-        return _Hook(self._after, hook)
+        return _Hook(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Calls `hook(optimizer)` before a state dict is made."""
+        return _Hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Calls `hook(optimizer, state_dict)` on a state dict; it may return another."""
+        return _Hook(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Calls `hook(optimizer, state_dict)` before loading; it may return another."""
+        return _Hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Calls `hook(optimizer)` after loading."""
+        return _Hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ---- state
 
     def state_dict(self):
         """Groups and state with parameters numbered, as PyTorch writes them."""
-        numbers = {}
-        groups = []
-        for group in self.param_groups:
-            for p in group["params"]:
-                numbers.setdefault(id(p), len(numbers))
-            groups.append(
-                {
-                    **{k: v for k, v in group.items() if k != "params"},
-                    "params": [numbers[id(p)] for p in group["params"]],
-                }
-            )
-        state = {numbers[id(p)] if isinstance(p, Tensor) else p: v for p, v in self.state.items()}
-        return {"state": state, "param_groups": groups}
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
+            hook(self)
+        found = packed(self)
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
+            changed = hook(self, found)
+            found = found if changed is None else changed
+        return found
 
     @no_grad()
     def load_state_dict(self, state_dict):
-        """Takes over what `state_dict` of the same kind of optimizer gave."""
-        groups = deepcopy(state_dict["param_groups"])
-        if len(groups) != len(self.param_groups):
-            raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, groups)):
-            raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of "
-                "optimizer's group"
-            )
-        ours = chain.from_iterable(g["params"] for g in self.param_groups)
-        by_number = dict(zip(chain.from_iterable(g["params"] for g in groups), ours))
-        self.state = defaultdict(dict)
-        for number, value in state_dict["state"].items():
-            p = by_number.get(number)
-            self.state[number if p is None else p] = (
-                value if p is None else {k: _fitted(k, v, p) for k, v in value.items()}
-            )
-        for old, new in zip(self.param_groups, groups):
-            new["params"] = old["params"]
-        self.param_groups = groups
+        """Takes over what `state_dict` of the same kind of optimizer gave, PyTorch's included."""
+        state_dict = dict(state_dict)
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        state, groups = unpacked(self, state_dict)
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
+            hook(self)
 
     def __getstate__(self):
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self._before, self._after, self._step_count = {}, {}, 0
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            self._set_hooks()
+        self.defaults = self.__dict__.get("defaults", {})
+        for group in self.param_groups:  # options that older state lacks
+            for name, value in self._later_options().items():
+                group.setdefault(name, value)
+            for p in group["params"]:
+                own = self.state.get(p)
+                for name in self._cell_names if own else ():
+                    if name in own and not isinstance(own[name], Tensor):
+                        own[name] = cell(own[name], p)
+
+    def _later_options(self):
+        """Switches that optimizers got over time, off."""
+        return {
+            k: self.defaults.get(k)
+            for k in ("foreach", "maximize", "capturable", "differentiable", "fused")
+            if k in self.defaults
+        }
 
     def __repr__(self):
-        lines = [type(self).__name__ + " ("]
+        text = type(self).__name__ + " ("
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join(lines) + "\n)"
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params")
+        return text + ")"
 
 
-def _fitted(key, value, p):
-    """State as loaded, on the parameter's device and in its dtype; the step count stays as it
-    is."""
-    if not isinstance(value, Tensor):
-        return deepcopy(value)
-    if key == "step":
-        return value.detach().clone()
-    return value.detach().to(p.device, p.dtype if p.is_floating_point() else None, copy=True)
+def _checked(param_group, params, defaults):
+    """Parameters apart from their names, each of them one that can be changed."""
+    names = [p[0] for p in params if isinstance(p, tuple)]
+    if names:
+        if len(names) != len(params):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
+        param_group["param_names"] = names
+        params = [p[1] for p in params]
+    for p in params:
+        if not isinstance(p, Tensor):
+            raise TypeError(
+                f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+            )
+        if not defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
+            raise ValueError("can't optimize a non-leaf Tensor")
+    return params
 
 
-def _counted(step):
-    """Counts steps, for the schedulers' order check, and runs the hooks around them."""
+def _hooked(step):
+    """Runs the hooks around a step and notes, for the schedules, that there was one."""
 
     @functools.wraps(step)
     def run(self, *args, **kwargs):
-        if self._before:
-            for hook in list(self._before.values()):
-                changed = hook(self, args, kwargs)
-                args, kwargs = (args, kwargs) if changed is None else changed
+        own = self.__dict__.get("_optimizer_step_pre_hooks", {})
+        for hook in [*_global_before.values(), *own.values()] if own or _global_before else ():
+            changed = hook(self, args, kwargs)
+            if changed is None:
+                continue
+            if not (isinstance(changed, tuple) and len(changed) == 2):
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                    f"{changed}."
+                )
+            args, kwargs = changed
         found = step(self, *args, **kwargs)
-        self._step_count += 1
-        for hook in list(self._after.values()):
+        self._opt_called = True
+        own = self.__dict__.get("_optimizer_step_post_hooks", {})
+        for hook in [*own.values(), *_global_after.values()] if own or _global_after else ():
             hook(self, args, kwargs)
         return found
 
+    run.hooked = True
     return run
 
 
-Optimizer.step = _counted(Optimizer.step)
+Optimizer.step = _hooked(Optimizer.step)
 
 
 def _alike(params):
@@ -230,9 +308,21 @@ def _alike(params):
     return found.values()
 
 
+# ---- for the rules
+
+
 def handles(tensors):
     """What C takes for a list of tensors."""
     return [t._h for t in tensors]
+
+
+def run(optimizer, function, params, grads, states, *options):
+    """Calls a step of the library over lists of tensors; a GradScaler's cells go with it."""
+    lists = []
+    for tensors in (params, grads, *states):
+        lists += handles(tensors), len(tensors)
+    if function(*lists, *options, *scaling(optimizer, params[0])):
+        _raise()
 
 
 def scaling(optimizer, p):
@@ -263,7 +353,35 @@ def zeros_like(p):
     return zeros(p.shape, dtype=p.dtype, device=p.device)
 
 
+def full_like(p, value):
+    """State for a parameter, one value."""
+    from .. import full
+
+    return full(p.shape, float(value), dtype=p.dtype, device=p.device)
+
+
 def check(name, value, ok):
     """Raises torch's text where an option is out of range."""
     if not ok:
         raise ValueError(f"Invalid {name}: {value}")
+
+
+def check_lr(lr):
+    """A learning rate is a number, or a tensor that holds one."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check("learning rate", lr, 0.0 <= lr)
+
+
+def check_betas(betas):
+    """Shares of running means are in [0, 1)."""
+    for i, beta in enumerate(betas):
+        check(f"beta parameter at index {i}", beta, 0.0 <= beta < 1.0)
+
+
+def check_fused(fused, foreach, differentiable):
+    """One way of stepping can be asked for."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

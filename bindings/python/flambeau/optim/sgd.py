@@ -1,8 +1,8 @@
 """Stochastic gradient descent with momentum, Nesterov's variant and weight decay; one fused step
 per group."""
 
-from .._call import _fast, _raise
-from .optimizer import Optimizer, check, empty_like, handles, is_skipped, scaling
+from .._call import _fast
+from .optimizer import Optimizer, check, check_fused, check_lr, empty_like, is_skipped, run
 
 
 class SGD(Optimizer):
@@ -24,7 +24,7 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        check("learning rate", lr, lr >= 0)
+        check_lr(lr)
         check("momentum value", momentum, momentum >= 0)
         check("weight_decay value", weight_decay, weight_decay >= 0)
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -43,6 +43,10 @@ class SGD(Optimizer):
                 "fused": fused,
             },
         )
+        check_fused(fused, foreach, differentiable)
+
+    def _later_options(self):
+        return {"nesterov": False, **super()._later_options()}
 
     def _update(self, group, params, grads):
         if not group["momentum"]:
@@ -65,14 +69,12 @@ class SGD(Optimizer):
                 return None
 
     def _step(self, group, params, grads, buffers, first):
-        n = len(params)
-        if _fast.flam_sgd_step(
-            handles(params),
-            n,
-            handles(grads),
-            n,
-            handles(buffers),
-            len(buffers),
+        run(
+            self,
+            _fast.flam_sgd_step,
+            params,
+            grads,
+            (buffers,),
             float(group["lr"]),
             group["momentum"],
             group["dampening"],
@@ -80,6 +82,4 @@ class SGD(Optimizer):
             group["nesterov"],
             group["maximize"],
             first,
-            *scaling(self, params[0]),
-        ):
-            _raise()
+        )

@@ -85,3 +85,8 @@ pub const FLAM_ACTIVATION_IDENTITY: flam_activation = 6;
 pub const FLAM_HOOK_UNSPECIFIED: flam_hook_moment = 0;
 pub const FLAM_HOOK_FORWARD_PRE: flam_hook_moment = 1;
 pub const FLAM_HOOK_FORWARD: flam_hook_moment = 2;
+
+pub const FLAM_CYCLE_UNSPECIFIED: flam_cycle = 0;
+pub const FLAM_CYCLE_TRIANGULAR: flam_cycle = 1;
+pub const FLAM_CYCLE_TRIANGULAR2: flam_cycle = 2;
+pub const FLAM_CYCLE_EXP_RANGE: flam_cycle = 3;

@@ -418,3 +418,33 @@ impl fmt::Debug for HookMoment {
         })
     }
 }
+
+/// How a cyclic schedule's peaks change from cycle to cycle.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Cycle(pub i32);
+
+impl Cycle {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: Cycle = Cycle(0);
+    /// `TRIANGULAR`
+    pub const TRIANGULAR: Cycle = Cycle(1);
+    /// `TRIANGULAR2`
+    pub const TRIANGULAR2: Cycle = Cycle(2);
+    /// `EXP_RANGE`
+    pub const EXP_RANGE: Cycle = Cycle(3);
+}
+
+impl fmt::Debug for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "TRIANGULAR",
+            2 => "TRIANGULAR2",
+            3 => "EXP_RANGE",
+            other => return write!(f, "Cycle({})", other),
+        })
+    }
+}

@@ -91,6 +91,9 @@ pub use random::*;
 mod reduce;
 #[allow(unused_imports)]
 pub use reduce::*;
+mod schedule;
+#[allow(unused_imports)]
+pub use schedule::*;
 mod shape;
 #[allow(unused_imports)]
 pub use shape::*;

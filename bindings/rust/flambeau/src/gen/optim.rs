@@ -56,6 +56,208 @@ impl Default for AdamStepOptions<'_> {
     }
 }
 
+/// What [`rmsprop_step_with`](crate::rmsprop_step_with) may be told.
+#[derive(Debug)]
+pub struct RmspropStepOptions<'a> {
+    /// share of the mean square that stays; default 0.99.
+    pub alpha: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// share of the buffer that stays; 0 for none; default 0.
+    pub momentum: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for RmspropStepOptions<'_> {
+    fn default() -> Self {
+        Self { alpha: 0.99, eps: 1e-8, weight_decay: 0.0, momentum: 0.0, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
+/// What [`adagrad_step_with`](crate::adagrad_step_with) may be told.
+#[derive(Debug)]
+pub struct AdagradStepOptions<'a> {
+    /// what the rate loses per step; default 0.
+    pub lr_decay: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// added to the denominator; default 1e-10.
+    pub eps: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for AdagradStepOptions<'_> {
+    fn default() -> Self {
+        Self { lr_decay: 0.0, weight_decay: 0.0, eps: 1e-10, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
+/// What [`adadelta_step_with`](crate::adadelta_step_with) may be told.
+#[derive(Debug)]
+pub struct AdadeltaStepOptions<'a> {
+    /// share of the running means that stays; default 0.9.
+    pub rho: f64,
+    /// added to the denominator; default 1e-6.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for AdadeltaStepOptions<'_> {
+    fn default() -> Self {
+        Self { rho: 0.9, eps: 1e-6, weight_decay: 0.0, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
+/// What [`adamax_step_with`](crate::adamax_step_with) may be told.
+#[derive(Debug)]
+pub struct AdamaxStepOptions<'a> {
+    /// share of the first moment that stays; default 0.9.
+    pub beta1: f64,
+    /// share of the second moment that stays; default 0.999.
+    pub beta2: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for AdamaxStepOptions<'_> {
+    fn default() -> Self {
+        Self { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
+/// What [`nadam_step_with`](crate::nadam_step_with) may be told.
+#[derive(Debug)]
+pub struct NadamStepOptions<'a> {
+    /// share of the first moment that stays; default 0.9.
+    pub beta1: f64,
+    /// share of the second moment that stays; default 0.999.
+    pub beta2: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// how fast the momentum grows to `beta1`; default 4e-3.
+    pub momentum_decay: f64,
+    /// whether the decay goes past the moments; default false.
+    pub decoupled_weight_decay: bool,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for NadamStepOptions<'_> {
+    fn default() -> Self {
+        Self { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, momentum_decay: 4e-3, decoupled_weight_decay: false, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
+/// What [`radam_step_with`](crate::radam_step_with) may be told.
+#[derive(Debug)]
+pub struct RadamStepOptions<'a> {
+    /// share of the first moment that stays; default 0.9.
+    pub beta1: f64,
+    /// share of the second moment that stays; default 0.999.
+    pub beta2: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether the decay goes past the moments; default false.
+    pub decoupled_weight_decay: bool,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for RadamStepOptions<'_> {
+    fn default() -> Self {
+        Self { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled_weight_decay: false, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
+/// What [`asgd_step_with`](crate::asgd_step_with) may be told.
+#[derive(Debug)]
+pub struct AsgdStepOptions<'a> {
+    /// decay of the parameters; default 1e-4.
+    pub lambd: f64,
+    /// power by which the rate falls; default 0.75.
+    pub alpha: f64,
+    /// the step from which on parameters are averaged; default 1e6.
+    pub t0: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for AsgdStepOptions<'_> {
+    fn default() -> Self {
+        Self { lambd: 1e-4, alpha: 0.75, t0: 1e6, weight_decay: 0.0, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
+/// What [`rprop_step_with`](crate::rprop_step_with) may be told.
+#[derive(Debug)]
+pub struct RpropStepOptions<'a> {
+    /// factor of the step size where the sign changes, in (0, 1); default 0.5.
+    pub etaminus: f64,
+    /// factor where it stays, above 1; default 1.2.
+    pub etaplus: f64,
+    /// least step size; default 1e-6.
+    pub step_size_min: f64,
+    /// greatest step size; default 50.
+    pub step_size_max: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+    /// 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    pub grad_scale: Option<&'a Tensor>,
+    /// 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    pub found_inf: Option<&'a Tensor>,
+}
+
+impl Default for RpropStepOptions<'_> {
+    fn default() -> Self {
+        Self { etaminus: 0.5, etaplus: 1.2, step_size_min: 1e-6, step_size_max: 50.0, maximize: false, grad_scale: None, found_inf: None }
+    }
+}
+
 /// What [`Optimizer::sgd_with`](crate::Optimizer::sgd_with) may be told.
 #[derive(Debug)]
 pub struct SgdOptions {
@@ -126,6 +328,223 @@ pub struct AdamwOptions {
 impl Default for AdamwOptions {
     fn default() -> Self {
         Self { lr: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 1e-2, amsgrad: false, maximize: false }
+    }
+}
+
+/// What [`Optimizer::rmsprop_with`](crate::Optimizer::rmsprop_with) may be told.
+#[derive(Debug)]
+pub struct RmspropOptions {
+    /// learning rate; default 1e-2.
+    pub lr: f64,
+    /// share of the mean square that stays; default 0.99.
+    pub alpha: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// share of the buffer that stays; 0 for none; default 0.
+    pub momentum: f64,
+    /// whether the mean gradient is taken off the mean square; default false.
+    pub centered: bool,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for RmspropOptions {
+    fn default() -> Self {
+        Self { lr: 1e-2, alpha: 0.99, eps: 1e-8, weight_decay: 0.0, momentum: 0.0, centered: false, maximize: false }
+    }
+}
+
+/// What [`Optimizer::adagrad_with`](crate::Optimizer::adagrad_with) may be told.
+#[derive(Debug)]
+pub struct AdagradOptions {
+    /// learning rate; default 1e-2.
+    pub lr: f64,
+    /// what the rate loses per step; default 0.
+    pub lr_decay: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// what the sums begin with; default 0.
+    pub initial_accumulator_value: f64,
+    /// added to the denominator; default 1e-10.
+    pub eps: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for AdagradOptions {
+    fn default() -> Self {
+        Self { lr: 1e-2, lr_decay: 0.0, weight_decay: 0.0, initial_accumulator_value: 0.0, eps: 1e-10, maximize: false }
+    }
+}
+
+/// What [`Optimizer::adadelta_with`](crate::Optimizer::adadelta_with) may be told.
+#[derive(Debug)]
+pub struct AdadeltaOptions {
+    /// learning rate; default 1.0.
+    pub lr: f64,
+    /// share of the running means that stays; default 0.9.
+    pub rho: f64,
+    /// added to the denominator; default 1e-6.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for AdadeltaOptions {
+    fn default() -> Self {
+        Self { lr: 1.0, rho: 0.9, eps: 1e-6, weight_decay: 0.0, maximize: false }
+    }
+}
+
+/// What [`Optimizer::adamax_with`](crate::Optimizer::adamax_with) may be told.
+#[derive(Debug)]
+pub struct AdamaxOptions {
+    /// learning rate; default 2e-3.
+    pub lr: f64,
+    /// share of the first moment that stays; default 0.9.
+    pub beta1: f64,
+    /// share of the second moment that stays; default 0.999.
+    pub beta2: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for AdamaxOptions {
+    fn default() -> Self {
+        Self { lr: 2e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, maximize: false }
+    }
+}
+
+/// What [`Optimizer::nadam_with`](crate::Optimizer::nadam_with) may be told.
+#[derive(Debug)]
+pub struct NadamOptions {
+    /// learning rate; default 2e-3.
+    pub lr: f64,
+    /// share of the first moment that stays; default 0.9.
+    pub beta1: f64,
+    /// share of the second moment that stays; default 0.999.
+    pub beta2: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// how fast the momentum grows to `beta1`; default 4e-3.
+    pub momentum_decay: f64,
+    /// whether the decay goes past the moments; default false.
+    pub decoupled_weight_decay: bool,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for NadamOptions {
+    fn default() -> Self {
+        Self { lr: 2e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, momentum_decay: 4e-3, decoupled_weight_decay: false, maximize: false }
+    }
+}
+
+/// What [`Optimizer::radam_with`](crate::Optimizer::radam_with) may be told.
+#[derive(Debug)]
+pub struct RadamOptions {
+    /// learning rate; default 1e-3.
+    pub lr: f64,
+    /// share of the first moment that stays; default 0.9.
+    pub beta1: f64,
+    /// share of the second moment that stays; default 0.999.
+    pub beta2: f64,
+    /// added to the denominator; default 1e-8.
+    pub eps: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether the decay goes past the moments; default false.
+    pub decoupled_weight_decay: bool,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for RadamOptions {
+    fn default() -> Self {
+        Self { lr: 1e-3, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0, decoupled_weight_decay: false, maximize: false }
+    }
+}
+
+/// What [`Optimizer::asgd_with`](crate::Optimizer::asgd_with) may be told.
+#[derive(Debug)]
+pub struct AsgdOptions {
+    /// learning rate; default 1e-2.
+    pub lr: f64,
+    /// decay of the parameters; default 1e-4.
+    pub lambd: f64,
+    /// power by which the rate falls; default 0.75.
+    pub alpha: f64,
+    /// the step from which on parameters are averaged; default 1e6.
+    pub t0: f64,
+    /// L2 penalty; default 0.
+    pub weight_decay: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for AsgdOptions {
+    fn default() -> Self {
+        Self { lr: 1e-2, lambd: 1e-4, alpha: 0.75, t0: 1e6, weight_decay: 0.0, maximize: false }
+    }
+}
+
+/// What [`Optimizer::rprop_with`](crate::Optimizer::rprop_with) may be told.
+#[derive(Debug)]
+pub struct RpropOptions {
+    /// learning rate; default 1e-2.
+    pub lr: f64,
+    /// factor of the step size where the sign changes, in (0, 1); default 0.5.
+    pub etaminus: f64,
+    /// factor where it stays, above 1; default 1.2.
+    pub etaplus: f64,
+    /// least step size; default 1e-6.
+    pub step_size_min: f64,
+    /// greatest step size; default 50.
+    pub step_size_max: f64,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for RpropOptions {
+    fn default() -> Self {
+        Self { lr: 1e-2, etaminus: 0.5, etaplus: 1.2, step_size_min: 1e-6, step_size_max: 50.0, maximize: false }
+    }
+}
+
+/// What [`Optimizer::lbfgs_with`](crate::Optimizer::lbfgs_with) may be told.
+#[derive(Debug)]
+pub struct LbfgsOptions {
+    /// learning rate; default 1.
+    pub lr: f64,
+    /// iterations per step, at most; default 20.
+    pub max_iter: i64,
+    /// calls of the closure per step, at most; 0 for 1.25 times `max_iter`; default 0.
+    pub max_eval: i64,
+    /// gradients all at most this end a step; default 1e-7.
+    pub tolerance_grad: f64,
+    /// so does a change of loss or parameters below this; default 1e-9.
+    pub tolerance_change: f64,
+    /// how many changes are kept; default 100.
+    pub history_size: i64,
+    /// whether to search along the line; default false.
+    pub strong_wolfe: bool,
+    /// whether to ascend; default false.
+    pub maximize: bool,
+}
+
+impl Default for LbfgsOptions {
+    fn default() -> Self {
+        Self { lr: 1.0, max_iter: 20, max_eval: 0, tolerance_grad: 1e-7, tolerance_change: 1e-9, history_size: 100, strong_wolfe: false, maximize: false }
     }
 }
 
@@ -243,6 +662,495 @@ pub fn adam_step_with(
     let steps = pointers(steps);
     // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
     unsafe { check(sys::flam_adam_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), exp_avgs.as_ptr(), exp_avgs.len(), exp_avg_sqs.as_ptr(), exp_avg_sqs.len(), max_exp_avg_sqs.as_ptr(), max_exp_avg_sqs.len(), steps.as_ptr(), steps.len(), lr, beta1, beta2, eps, weight_decay, i32::from(decoupled), i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of RMSprop over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
+/// - `momentum_buffers`: one per parameter, in its shape; empty without momentum.
+/// - `grad_avgs`: running means of the gradients, for the centered form; empty without it.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Hinton, 2012, lecture 6 of Neural Networks for Machine Learning; Graves, 2013, arXiv 1308.0850.
+pub fn rmsprop_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    square_avgs: &[impl Borrow<Tensor>],
+    momentum_buffers: &[impl Borrow<Tensor>],
+    grad_avgs: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+) -> Result<()> {
+    rmsprop_step_with(params, grads, square_avgs, momentum_buffers, grad_avgs, steps, lr, RmspropStepOptions::default())
+}
+
+/// One step of RMSprop over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
+/// - `momentum_buffers`: one per parameter, in its shape; empty without momentum.
+/// - `grad_avgs`: running means of the gradients, for the centered form; empty without it.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+/// - `options`: the rest, [`RmspropStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Hinton, 2012, lecture 6 of Neural Networks for Machine Learning; Graves, 2013, arXiv 1308.0850.
+#[allow(clippy::too_many_arguments)]
+pub fn rmsprop_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    square_avgs: &[impl Borrow<Tensor>],
+    momentum_buffers: &[impl Borrow<Tensor>],
+    grad_avgs: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+    options: RmspropStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let RmspropStepOptions { alpha, eps, weight_decay, momentum, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let square_avgs = pointers(square_avgs);
+    let momentum_buffers = pointers(momentum_buffers);
+    let grad_avgs = pointers(grad_avgs);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_rmsprop_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), square_avgs.as_ptr(), square_avgs.len(), momentum_buffers.as_ptr(), momentum_buffers.len(), grad_avgs.as_ptr(), grad_avgs.len(), steps.as_ptr(), steps.len(), lr, alpha, eps, weight_decay, momentum, i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of Adagrad over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `sums`: sums of the squared gradients, in the parameters' shapes.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Duchi, Hazan and Singer, 2011, JMLR 12.
+pub fn adagrad_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    sums: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+) -> Result<()> {
+    adagrad_step_with(params, grads, sums, steps, lr, AdagradStepOptions::default())
+}
+
+/// One step of Adagrad over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `sums`: sums of the squared gradients, in the parameters' shapes.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+/// - `options`: the rest, [`AdagradStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Duchi, Hazan and Singer, 2011, JMLR 12.
+pub fn adagrad_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    sums: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+    options: AdagradStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let AdagradStepOptions { lr_decay, weight_decay, eps, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let sums = pointers(sums);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_adagrad_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), sums.as_ptr(), sums.len(), steps.as_ptr(), steps.len(), lr, lr_decay, weight_decay, eps, i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of Adadelta over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
+/// - `acc_deltas`: running means of the squared changes.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Zeiler, 2012, arXiv 1212.5701.
+pub fn adadelta_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    square_avgs: &[impl Borrow<Tensor>],
+    acc_deltas: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+) -> Result<()> {
+    adadelta_step_with(params, grads, square_avgs, acc_deltas, steps, lr, AdadeltaStepOptions::default())
+}
+
+/// One step of Adadelta over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
+/// - `acc_deltas`: running means of the squared changes.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+/// - `options`: the rest, [`AdadeltaStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Zeiler, 2012, arXiv 1212.5701.
+pub fn adadelta_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    square_avgs: &[impl Borrow<Tensor>],
+    acc_deltas: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+    options: AdadeltaStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let AdadeltaStepOptions { rho, eps, weight_decay, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let square_avgs = pointers(square_avgs);
+    let acc_deltas = pointers(acc_deltas);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_adadelta_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), square_avgs.as_ptr(), square_avgs.len(), acc_deltas.as_ptr(), acc_deltas.len(), steps.as_ptr(), steps.len(), lr, rho, eps, weight_decay, i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of Adamax, Adam by the infinity norm over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+/// - `exp_infs`: running greatest absolute gradients.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Kingma and Ba, 2014, arXiv 1412.6980.
+pub fn adamax_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    exp_avgs: &[impl Borrow<Tensor>],
+    exp_infs: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+) -> Result<()> {
+    adamax_step_with(params, grads, exp_avgs, exp_infs, steps, lr, AdamaxStepOptions::default())
+}
+
+/// One step of Adamax, Adam by the infinity norm over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+/// - `exp_infs`: running greatest absolute gradients.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+/// - `options`: the rest, [`AdamaxStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Kingma and Ba, 2014, arXiv 1412.6980.
+pub fn adamax_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    exp_avgs: &[impl Borrow<Tensor>],
+    exp_infs: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+    options: AdamaxStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let AdamaxStepOptions { beta1, beta2, eps, weight_decay, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let exp_avgs = pointers(exp_avgs);
+    let exp_infs = pointers(exp_infs);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_adamax_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), exp_avgs.as_ptr(), exp_avgs.len(), exp_infs.as_ptr(), exp_infs.len(), steps.as_ptr(), steps.len(), lr, beta1, beta2, eps, weight_decay, i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of NAdam, Adam with Nesterov's momentum over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+/// - `exp_avg_sqs`: running means of their squares.
+/// - `mu_products`: 0-d f32 tensors on the parameters' devices: products of all momenta, 1 before the first step; advanced.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Dozat, 2016, ICLR workshop.
+pub fn nadam_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    exp_avgs: &[impl Borrow<Tensor>],
+    exp_avg_sqs: &[impl Borrow<Tensor>],
+    mu_products: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+) -> Result<()> {
+    nadam_step_with(params, grads, exp_avgs, exp_avg_sqs, mu_products, steps, lr, NadamStepOptions::default())
+}
+
+/// One step of NAdam, Adam with Nesterov's momentum over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+/// - `exp_avg_sqs`: running means of their squares.
+/// - `mu_products`: 0-d f32 tensors on the parameters' devices: products of all momenta, 1 before the first step; advanced.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+/// - `options`: the rest, [`NadamStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Dozat, 2016, ICLR workshop.
+#[allow(clippy::too_many_arguments)]
+pub fn nadam_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    exp_avgs: &[impl Borrow<Tensor>],
+    exp_avg_sqs: &[impl Borrow<Tensor>],
+    mu_products: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+    options: NadamStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let NadamStepOptions { beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let exp_avgs = pointers(exp_avgs);
+    let exp_avg_sqs = pointers(exp_avg_sqs);
+    let mu_products = pointers(mu_products);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_nadam_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), exp_avgs.as_ptr(), exp_avgs.len(), exp_avg_sqs.as_ptr(), exp_avg_sqs.len(), mu_products.as_ptr(), mu_products.len(), steps.as_ptr(), steps.len(), lr, beta1, beta2, eps, weight_decay, momentum_decay, i32::from(decoupled_weight_decay), i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of RAdam, Adam with a rectified rate over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+/// - `exp_avg_sqs`: running means of their squares.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Liu et al., 2019, arXiv 1908.03265.
+pub fn radam_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    exp_avgs: &[impl Borrow<Tensor>],
+    exp_avg_sqs: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+) -> Result<()> {
+    radam_step_with(params, grads, exp_avgs, exp_avg_sqs, steps, lr, RadamStepOptions::default())
+}
+
+/// One step of RAdam, Adam with a rectified rate over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+/// - `exp_avg_sqs`: running means of their squares.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+/// - `options`: the rest, [`RadamStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Liu et al., 2019, arXiv 1908.03265.
+pub fn radam_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    exp_avgs: &[impl Borrow<Tensor>],
+    exp_avg_sqs: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+    options: RadamStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let RadamStepOptions { beta1, beta2, eps, weight_decay, decoupled_weight_decay, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let exp_avgs = pointers(exp_avgs);
+    let exp_avg_sqs = pointers(exp_avg_sqs);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_radam_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), exp_avgs.as_ptr(), exp_avgs.len(), exp_avg_sqs.as_ptr(), exp_avg_sqs.len(), steps.as_ptr(), steps.len(), lr, beta1, beta2, eps, weight_decay, i32::from(decoupled_weight_decay), i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of Averaged stochastic gradient descent over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `axs`: averages of the parameters, in their shapes.
+/// - `etas`: 0-d f32 tensors on the parameters' devices: the present rates, `lr` before the first step; advanced.
+/// - `mus`: 0-d f32 tensors on the parameters' devices: the present shares in the average, 1 before the first step; advanced.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30.
+pub fn asgd_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    axs: &[impl Borrow<Tensor>],
+    etas: &[impl Borrow<Tensor>],
+    mus: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+) -> Result<()> {
+    asgd_step_with(params, grads, axs, etas, mus, steps, lr, AsgdStepOptions::default())
+}
+
+/// One step of Averaged stochastic gradient descent over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `axs`: averages of the parameters, in their shapes.
+/// - `etas`: 0-d f32 tensors on the parameters' devices: the present rates, `lr` before the first step; advanced.
+/// - `mus`: 0-d f32 tensors on the parameters' devices: the present shares in the average, 1 before the first step; advanced.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `lr`: learning rate.
+/// - `options`: the rest, [`AsgdStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30.
+#[allow(clippy::too_many_arguments)]
+pub fn asgd_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    axs: &[impl Borrow<Tensor>],
+    etas: &[impl Borrow<Tensor>],
+    mus: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    lr: f64,
+    options: AsgdStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let AsgdStepOptions { lambd, alpha, t0, weight_decay, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let axs = pointers(axs);
+    let etas = pointers(etas);
+    let mus = pointers(mus);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_asgd_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), axs.as_ptr(), axs.len(), etas.as_ptr(), etas.len(), mus.as_ptr(), mus.len(), steps.as_ptr(), steps.len(), lr, lambd, alpha, t0, weight_decay, i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
+}
+
+/// One step of Resilient backpropagation over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `prevs`: the last gradients, in the parameters' shapes; zeros before the first step.
+/// - `step_sizes`: step sizes of all elements; `lr` before the first step.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Riedmiller and Braun, 1993, ICNN.
+pub fn rprop_step(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    prevs: &[impl Borrow<Tensor>],
+    step_sizes: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+) -> Result<()> {
+    rprop_step_with(params, grads, prevs, step_sizes, steps, RpropStepOptions::default())
+}
+
+/// One step of Resilient backpropagation over lists of tensors.
+///
+/// - `params`: the parameters, dense; changed in place.
+/// - `grads`: their gradients, in their shapes and dtypes.
+/// - `prevs`: the last gradients, in the parameters' shapes; zeros before the first step.
+/// - `step_sizes`: step sizes of all elements; `lr` before the first step.
+/// - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+/// - `options`: the rest, [`RpropStepOptions`].
+///
+/// # Errors
+///
+/// [`Status::SHAPE`](crate::Status::SHAPE) where the lists differ in length or shape; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+///
+/// Source: Riedmiller and Braun, 1993, ICNN.
+pub fn rprop_step_with(
+    params: &[impl Borrow<Tensor>],
+    grads: &[impl Borrow<Tensor>],
+    prevs: &[impl Borrow<Tensor>],
+    step_sizes: &[impl Borrow<Tensor>],
+    steps: &[impl Borrow<Tensor>],
+    options: RpropStepOptions<'_>,
+) -> Result<()> {
+    crate::open_library()?;
+    let RpropStepOptions { etaminus, etaplus, step_size_min, step_size_max, maximize, grad_scale, found_inf } = options;
+    let params = pointers(params);
+    let grads = pointers(grads);
+    let prevs = pointers(prevs);
+    let step_sizes = pointers(step_sizes);
+    let steps = pointers(steps);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_rprop_step(params.as_ptr(), params.len(), grads.as_ptr(), grads.len(), prevs.as_ptr(), prevs.len(), step_sizes.as_ptr(), step_sizes.len(), steps.as_ptr(), steps.len(), etaminus, etaplus, step_size_min, step_size_max, i32::from(maximize), grad_scale.map_or(null_mut(), |v| v.raw()), found_inf.map_or(null_mut(), |v| v.raw()))) }
 }
 
 /// Scales gradients so that their common norm is at most `max_norm`, without waiting for the
@@ -371,7 +1279,287 @@ impl Optimizer {
         unsafe { made(sys::flam_adamw_new(params.as_ptr(), params.len(), lr, beta1, beta2, eps, weight_decay, i32::from(amsgrad), i32::from(maximize))) }
     }
 
-    /// Adds parameters with a learning rate and weight decay of their own.
+    /// RMSprop.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn rmsprop(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::rmsprop_with(params, RmspropOptions::default())
+    }
+
+    /// RMSprop.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`RmspropOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn rmsprop_with(
+        params: &[impl Borrow<Tensor>],
+        options: RmspropOptions,
+    ) -> Result<Optimizer> {
+        crate::open_library()?;
+        let RmspropOptions { lr, alpha, eps, weight_decay, momentum, centered, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_rmsprop_new(params.as_ptr(), params.len(), lr, alpha, eps, weight_decay, momentum, i32::from(centered), i32::from(maximize))) }
+    }
+
+    /// Adagrad.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn adagrad(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::adagrad_with(params, AdagradOptions::default())
+    }
+
+    /// Adagrad.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`AdagradOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn adagrad_with(
+        params: &[impl Borrow<Tensor>],
+        options: AdagradOptions,
+    ) -> Result<Optimizer> {
+        crate::open_library()?;
+        let AdagradOptions { lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_adagrad_new(params.as_ptr(), params.len(), lr, lr_decay, weight_decay, initial_accumulator_value, eps, i32::from(maximize))) }
+    }
+
+    /// Adadelta.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn adadelta(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::adadelta_with(params, AdadeltaOptions::default())
+    }
+
+    /// Adadelta.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`AdadeltaOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn adadelta_with(
+        params: &[impl Borrow<Tensor>],
+        options: AdadeltaOptions,
+    ) -> Result<Optimizer> {
+        crate::open_library()?;
+        let AdadeltaOptions { lr, rho, eps, weight_decay, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_adadelta_new(params.as_ptr(), params.len(), lr, rho, eps, weight_decay, i32::from(maximize))) }
+    }
+
+    /// Adamax, Adam by the infinity norm.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn adamax(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::adamax_with(params, AdamaxOptions::default())
+    }
+
+    /// Adamax, Adam by the infinity norm.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`AdamaxOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn adamax_with(
+        params: &[impl Borrow<Tensor>],
+        options: AdamaxOptions,
+    ) -> Result<Optimizer> {
+        crate::open_library()?;
+        let AdamaxOptions { lr, beta1, beta2, eps, weight_decay, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_adamax_new(params.as_ptr(), params.len(), lr, beta1, beta2, eps, weight_decay, i32::from(maximize))) }
+    }
+
+    /// NAdam, Adam with Nesterov's momentum.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn nadam(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::nadam_with(params, NadamOptions::default())
+    }
+
+    /// NAdam, Adam with Nesterov's momentum.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`NadamOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn nadam_with(params: &[impl Borrow<Tensor>], options: NadamOptions) -> Result<Optimizer> {
+        crate::open_library()?;
+        let NadamOptions { lr, beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_nadam_new(params.as_ptr(), params.len(), lr, beta1, beta2, eps, weight_decay, momentum_decay, i32::from(decoupled_weight_decay), i32::from(maximize))) }
+    }
+
+    /// RAdam, Adam with a rectified rate.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn radam(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::radam_with(params, RadamOptions::default())
+    }
+
+    /// RAdam, Adam with a rectified rate.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`RadamOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn radam_with(params: &[impl Borrow<Tensor>], options: RadamOptions) -> Result<Optimizer> {
+        crate::open_library()?;
+        let RadamOptions { lr, beta1, beta2, eps, weight_decay, decoupled_weight_decay, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_radam_new(params.as_ptr(), params.len(), lr, beta1, beta2, eps, weight_decay, i32::from(decoupled_weight_decay), i32::from(maximize))) }
+    }
+
+    /// Averaged stochastic gradient descent.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn asgd(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::asgd_with(params, AsgdOptions::default())
+    }
+
+    /// Averaged stochastic gradient descent.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`AsgdOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn asgd_with(params: &[impl Borrow<Tensor>], options: AsgdOptions) -> Result<Optimizer> {
+        crate::open_library()?;
+        let AsgdOptions { lr, lambd, alpha, t0, weight_decay, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_asgd_new(params.as_ptr(), params.len(), lr, lambd, alpha, t0, weight_decay, i32::from(maximize))) }
+    }
+
+    /// Resilient backpropagation.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn rprop(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::rprop_with(params, RpropOptions::default())
+    }
+
+    /// Resilient backpropagation.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`RpropOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    pub fn rprop_with(params: &[impl Borrow<Tensor>], options: RpropOptions) -> Result<Optimizer> {
+        crate::open_library()?;
+        let RpropOptions { lr, etaminus, etaplus, step_size_min, step_size_max, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_rprop_new(params.as_ptr(), params.len(), lr, etaminus, etaplus, step_size_min, step_size_max, i32::from(maximize))) }
+    }
+
+    /// L-BFGS, with or without a line search that holds the strong Wolfe conditions. It steps by
+    /// `Optimizer::step_closure`, and has one group of parameters on one device.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    ///
+    /// Source: Liu and Nocedal, 1989, Math. Programming 45; Nocedal and Wright, 2006, Numerical Optimization, chapters 3 and 7.
+    pub fn lbfgs(params: &[impl Borrow<Tensor>]) -> Result<Optimizer> {
+        Self::lbfgs_with(params, LbfgsOptions::default())
+    }
+
+    /// L-BFGS, with or without a line search that holds the strong Wolfe conditions. It steps by
+    /// `Optimizer::step_closure`, and has one group of parameters on one device.
+    ///
+    /// - `params`: the parameters to change; kept.
+    /// - `options`: the rest, [`LbfgsOptions`].
+    /// - returns: the optimizer.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an option out of range, naming it, or an empty list.
+    ///
+    /// Source: Liu and Nocedal, 1989, Math. Programming 45; Nocedal and Wright, 2006, Numerical Optimization, chapters 3 and 7.
+    pub fn lbfgs_with(params: &[impl Borrow<Tensor>], options: LbfgsOptions) -> Result<Optimizer> {
+        crate::open_library()?;
+        let LbfgsOptions { lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, strong_wolfe, maximize } = options;
+        let params = pointers(params);
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_lbfgs_new(params.as_ptr(), params.len(), lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, i32::from(strong_wolfe), i32::from(maximize))) }
+    }
+
+    /// Adds parameters with a learning rate and weight decay of their own; the other options begin as
+    /// those of the first group.
     ///
     /// - `self`: the optimizer.
     /// - `params`: the parameters to change; kept.
@@ -384,7 +1572,8 @@ impl Optimizer {
         self.add_group_with(params, lr, 0.0)
     }
 
-    /// Adds parameters with a learning rate and weight decay of their own.
+    /// Adds parameters with a learning rate and weight decay of their own; the other options begin as
+    /// those of the first group.
     ///
     /// - `self`: the optimizer.
     /// - `params`: the parameters to change; kept.
@@ -411,7 +1600,7 @@ impl Optimizer {
     ///
     /// # Errors
     ///
-    /// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY) for state made at the first step.
+    /// [`Status::OUT_OF_DEVICE_MEMORY`](crate::Status::OUT_OF_DEVICE_MEMORY) for state made at the first step; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) where the optimizer needs a closure.
     pub fn step(&mut self) -> Result<()> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { check(sys::flam_optimizer_step(self.raw())) }
@@ -486,7 +1675,68 @@ impl Optimizer {
         unsafe { check(sys::flam_optimizer_set_lr(self.raw(), lr, group)) }
     }
 
-    /// The state of all parameters, named `<parameter>.<state>` with parameters numbered across groups.
+    /// An option of a group, by the name that torch.optim gives it; `beta1` and `beta2` for `betas`,
+    /// `etaminus` and `etaplus` for `etas`, `step_size_min` and `step_size_max` for `step_sizes`.
+    ///
+    /// - `self`: the optimizer.
+    /// - `name`: the option's name.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an unknown name.
+    pub fn option(&self, name: &str) -> Result<f64> {
+        self.option_with(name, 0)
+    }
+
+    /// An option of a group, by the name that torch.optim gives it; `beta1` and `beta2` for `betas`,
+    /// `etaminus` and `etaplus` for `etas`, `step_size_min` and `step_size_max` for `step_sizes`.
+    ///
+    /// - `self`: the optimizer.
+    /// - `name`: the option's name.
+    /// - `group`: its number, from 0; default 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an unknown name.
+    pub fn option_with(&self, name: &str, group: usize) -> Result<f64> {
+        let name = c_text(name)?;
+        let mut out_value = 0.0;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_optimizer_option(self.raw(), name.as_ptr(), group, &mut out_value))? };
+        Ok(out_value)
+    }
+
+    /// Sets an option of a group, by the name that `Optimizer::option` knows it by.
+    ///
+    /// - `self`: the optimizer.
+    /// - `name`: the option's name.
+    /// - `value`: its new value, 0 or 1 for a switch.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an unknown name or a value out of range.
+    pub fn set_option(&mut self, name: &str, value: f64) -> Result<()> {
+        self.set_option_with(name, value, 0)
+    }
+
+    /// Sets an option of a group, by the name that `Optimizer::option` knows it by.
+    ///
+    /// - `self`: the optimizer.
+    /// - `name`: the option's name.
+    /// - `value`: its new value, 0 or 1 for a switch.
+    /// - `group`: its number, from 0; default 0.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX); [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for an unknown name or a value out of range.
+    pub fn set_option_with(&mut self, name: &str, value: f64, group: usize) -> Result<()> {
+        let name = c_text(name)?;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_optimizer_set_option(self.raw(), name.as_ptr(), value, group)) }
+    }
+
+    /// The state of all parameters, named `<parameter>.<state>` with parameters numbered across groups,
+    /// and the options of all groups, named `groups.<group>.<option>`.
     ///
     /// - `self`: the optimizer.
     /// - returns: names and tensors that share memory with the optimizer.
@@ -511,79 +1761,5 @@ impl Optimizer {
     pub fn load_state_dict(&mut self, state: &State) -> Result<()> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { check(sys::flam_optimizer_load_state_dict(self.raw(), state.raw())) }
-    }
-}
-
-impl Scheduler {
-    /// Multiplies the learning rate by `gamma` every `step_size` steps.
-    ///
-    /// - `optimizer`: whose groups are set; kept.
-    /// - `step_size`: steps between changes, at least 1.
-    /// - returns: the schedule.
-    ///
-    /// # Errors
-    ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a step size below 1.
-    pub fn step_lr(optimizer: &Optimizer, step_size: i64) -> Result<Scheduler> {
-        Self::step_lr_with(optimizer, step_size, 0.1)
-    }
-
-    /// Multiplies the learning rate by `gamma` every `step_size` steps.
-    ///
-    /// - `optimizer`: whose groups are set; kept.
-    /// - `step_size`: steps between changes, at least 1.
-    /// - `gamma`: the factor; default 0.1.
-    /// - returns: the schedule.
-    ///
-    /// # Errors
-    ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a step size below 1.
-    pub fn step_lr_with(optimizer: &Optimizer, step_size: i64, gamma: f64) -> Result<Scheduler> {
-        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made(sys::flam_step_lr_new(optimizer.raw(), step_size, gamma)) }
-    }
-
-    /// Lets the learning rate fall along half a cosine.
-    ///
-    /// - `optimizer`: whose groups are set; kept.
-    /// - `t_max`: steps to the least rate, at least 1.
-    /// - returns: the schedule.
-    ///
-    /// # Errors
-    ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for `t_max` below 1.
-    ///
-    /// Source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
-    pub fn cosine_annealing_lr(optimizer: &Optimizer, t_max: i64) -> Result<Scheduler> {
-        Self::cosine_annealing_lr_with(optimizer, t_max, 0.0)
-    }
-
-    /// Lets the learning rate fall along half a cosine.
-    ///
-    /// - `optimizer`: whose groups are set; kept.
-    /// - `t_max`: steps to the least rate, at least 1.
-    /// - `eta_min`: the least rate; default 0.
-    /// - returns: the schedule.
-    ///
-    /// # Errors
-    ///
-    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for `t_max` below 1.
-    ///
-    /// Source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
-    pub fn cosine_annealing_lr_with(
-        optimizer: &Optimizer,
-        t_max: i64,
-        eta_min: f64,
-    ) -> Result<Scheduler> {
-        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { made(sys::flam_cosine_annealing_lr_new(optimizer.raw(), t_max, eta_min)) }
-    }
-
-    /// Goes one step further and sets the learning rates.
-    ///
-    /// - `self`: the schedule.
-    pub fn step(&mut self) -> Result<()> {
-        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
-        unsafe { check(sys::flam_scheduler_step(self.raw())) }
     }
 }

@@ -1,0 +1,146 @@
+// The table of rules: names of options and of state as torch.optim spells them, and the bounds that
+// its constructors hold.
+#include "base/error.h"
+#include "optim/optimizer.h"
+
+namespace flambeau::optim {
+
+namespace {
+
+void at_least_zero(const char* what, double value) {
+  check(value >= 0, Code::invalid_argument, "Invalid ", what, ": ", value);
+}
+
+void check_common(const RuleOptions& o) {
+  at_least_zero("learning rate", o[kOptLr]);
+  at_least_zero("epsilon value", o[kOptEps]);
+  at_least_zero("weight_decay value", o[kOptWeightDecay]);
+}
+
+void check_betas(const RuleOptions& o) {
+  check_common(o);
+  for (int i = 0; i < 2; ++i) {
+    const double beta = o[size_t(kOptBeta1 + i)];
+    check(beta >= 0 && beta < 1, Code::invalid_argument, "Invalid beta parameter at index ", i,
+          ": ", beta);
+  }
+}
+
+void check_sgd(const RuleOptions& o) {
+  check_common(o);
+  at_least_zero("momentum value", o[kOptMomentum]);
+  check(o[kOptNesterov] == 0 || (o[kOptMomentum] > 0 && o[kOptDampening] == 0),
+        Code::invalid_argument, "Nesterov momentum requires a momentum and zero dampening");
+}
+
+void check_rmsprop(const RuleOptions& o) {
+  check_common(o);
+  at_least_zero("momentum value", o[kOptRmsMomentum]);
+  at_least_zero("alpha value", o[kOptAlpha]);
+}
+
+void check_adagrad(const RuleOptions& o) {
+  check_common(o);
+  at_least_zero("lr_decay value", o[kOptLrDecay]);
+  at_least_zero("initial_accumulator_value value", o[kOptAccumulator]);
+}
+
+void check_adadelta(const RuleOptions& o) {
+  check_common(o);
+  check(o[kOptRho] >= 0 && o[kOptRho] <= 1, Code::invalid_argument,
+        "Invalid rho value: ", o[kOptRho]);
+}
+
+void check_nadam(const RuleOptions& o) {
+  check_betas(o);
+  at_least_zero("momentum_decay value", o[kOptMomentumDecay]);
+}
+
+void check_asgd(const RuleOptions& o) {
+  check_common(o);
+  at_least_zero("lambd value", o[kOptLambd]);
+  at_least_zero("alpha value", o[kOptAsgdAlpha]);
+}
+
+void check_rprop(const RuleOptions& o) {
+  check_common(o);
+  const double minus = o[kOptEtaMinus], plus = o[kOptEtaPlus];
+  check(minus > 0 && minus < 1 && plus > 1, Code::invalid_argument, "Invalid eta values: ", minus,
+        ", ", plus);
+}
+
+using P = Parameter;
+const Slot kStep{"step", &P::step, true};
+const Slot kExpAvg{"exp_avg", &P::first}, kExpAvgSq{"exp_avg_sq", &P::second};
+const std::vector<Slot> kAdamSlots{
+    kStep, kExpAvg, kExpAvgSq, {"max_exp_avg_sq", &P::third, false, kOptAmsgrad}};
+
+}  // namespace
+
+const Rule kSgdTable{
+    "SGD",
+    &kSgdRule,
+    {"lr", "weight_decay", "maximize", "", "momentum", "dampening", "nesterov", ""},
+    {{"momentum_buffer", &P::first, false, kOptMomentum}},
+    &check_sgd,
+    [](const RuleOptions& o) { return o[kOptMomentum] != 0 && o[kOptDampening] != 0; }};
+const Rule kAdamTable{"Adam",
+                      &kAdamRule,
+                      {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2",
+                       "decoupled_weight_decay", "amsgrad"},
+                      kAdamSlots,
+                      &check_betas};
+const Rule kAdamWTable{"AdamW", &kAdamRule, kAdamTable.options, kAdamSlots, &check_betas};
+const Rule kRmsPropTable{
+    "RMSprop",
+    &kRmsPropRule,
+    {"lr", "weight_decay", "maximize", "eps", "alpha", "momentum", "centered", ""},
+    {kStep,
+     {"square_avg", &P::first},
+     {"momentum_buffer", &P::second, false, kOptRmsMomentum},
+     {"grad_avg", &P::third, false, kOptCentered}},
+    &check_rmsprop};
+const Rule kAdagradTable{
+    "Adagrad",
+    &kAdagradRule,
+    {"lr", "weight_decay", "maximize", "eps", "lr_decay", "initial_accumulator_value", "", ""},
+    {kStep, {"sum", &P::first, false, -1, kOptAccumulator}},
+    &check_adagrad};
+const Rule kAdadeltaTable{"Adadelta",
+                          &kAdadeltaRule,
+                          {"lr", "weight_decay", "maximize", "eps", "rho", "", "", ""},
+                          {kStep, {"square_avg", &P::first}, {"acc_delta", &P::second}},
+                          &check_adadelta};
+const Rule kAdamaxTable{"Adamax",
+                        &kAdamaxRule,
+                        {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "", ""},
+                        {kStep, kExpAvg, {"exp_inf", &P::second}},
+                        &check_betas};
+const Rule kNadamTable{"NAdam",
+                       &kNadamRule,
+                       {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2",
+                        "decoupled_weight_decay", "momentum_decay"},
+                       {kStep, {"mu_product", &P::cell, true, -1, -1, 1}, kExpAvg, kExpAvgSq},
+                       &check_nadam};
+const Rule kRadamTable{
+    "RAdam",
+    &kRadamRule,
+    {"lr", "weight_decay", "maximize", "eps", "beta1", "beta2", "decoupled_weight_decay", ""},
+    {kStep, kExpAvg, kExpAvgSq},
+    &check_betas};
+const Rule kAsgdTable{"ASGD",
+                      &kAsgdRule,
+                      {"lr", "weight_decay", "maximize", "", "lambd", "alpha", "t0", ""},
+                      {kStep,
+                       {"eta", &P::cell, true, -1, kOptLr},
+                       {"mu", &P::cell2, true, -1, -1, 1},
+                       {"ax", &P::first}},
+                      &check_asgd};
+const Rule kRpropTable{
+    "Rprop",
+    &kRpropRule,
+    {"lr", "", "maximize", "", "etaminus", "etaplus", "step_size_min", "step_size_max"},
+    {kStep, {"prev", &P::first}, {"step_size", &P::second, false, -1, kOptLr}},
+    &check_rprop};
+
+}  // namespace flambeau::optim

@@ -1,0 +1,307 @@
+"""Learning-rate schedules beside PyTorch's: 200 rates equal to the last bit, for the Python classes
+and for the library's own (tests/golden/schedules.json: torch.optim 2.15)."""
+
+import json
+import math
+import pathlib
+
+import flambeau as torch
+import pytest
+from flambeau._gen import api
+
+GOLDEN = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "schedules.json").read_text())
+L = torch.optim.lr_scheduler
+
+
+def make_optimizer(**options):
+    a, b = (torch.nn.Parameter(torch.ones(1, dtype=torch.float64)) for _ in range(2))
+    return torch.optim.SGD([{"params": [a]}, {"params": [b], "lr": 0.3}], lr=0.7, **options)
+
+
+def build(name, args, optimizer):
+    if name == "LambdaLR":
+        return L.LambdaLR(optimizer, lambda e: 0.95**e + 0.01)
+    if name == "MultiplicativeLR":
+        return L.MultiplicativeLR(optimizer, lambda e: 0.99 + 0.001 * (e % 7))
+    if name == "SequentialLR":
+        parts = [
+            L.LinearLR(optimizer, 0.1, total_iters=20),
+            L.CosineAnnealingLR(optimizer, 80),
+            L.ExponentialLR(optimizer, 0.97),
+        ]
+        return L.SequentialLR(optimizer, parts, [20, 100])
+    if name == "ChainedScheduler":
+        parts = [L.ConstantLR(optimizer, 0.1, total_iters=20), L.ExponentialLR(optimizer, 0.97)]
+        return L.ChainedScheduler(parts)
+    if name == "SWALR":
+        return torch.optim.swa_utils.SWALR(optimizer, 0.05, anneal_epochs=33)
+    return getattr(L, name.partition(":")[0])(optimizer, **args)
+
+
+def metric(k):
+    return math.sin(k * 0.31) + k * 0.001
+
+
+def advance(name, schedule, k):
+    schedule.step(metric(k)) if name == "ReduceLROnPlateau" else schedule.step()
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_rates_are_torchs_to_the_last_bit(name):
+    want = GOLDEN[name]
+    optimizer = make_optimizer(**({"momentum": 0.9} if want["momentum"] else {}))
+    if ":" in name or name in ("CyclicLR", "OneCycleLR"):
+        optimizer = make_optimizer(momentum=0.9)
+    schedule = build(name, want["args"], optimizer)
+    rates, momenta = [], []
+    for k in range(len(want["rates"])):
+        rates.append(optimizer.param_groups[0]["lr"])
+        momenta.append(optimizer.param_groups[0]["momentum"])
+        if k + 1 < len(want["rates"]):
+            optimizer.step()
+            advance(name, schedule, k)
+    assert rates == want["rates"]
+    if want["momentum"]:
+        assert momenta == want["momentum"]
+    assert [g["lr"] for g in optimizer.param_groups] == want["last"]
+    assert schedule.get_last_lr() == want["last"]
+    if want["state"]:
+        assert set(schedule.state_dict()) >= set(want["state"])
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_state_dict_resumes(name):
+    want = GOLDEN[name]
+    optimizers = [make_optimizer(momentum=0.9) for _ in range(2)]
+    first, second = (build(name, want["args"], o) for o in optimizers)
+    for k in range(50):
+        optimizers[0].step()
+        advance(name, first, k)
+    second.load_state_dict(first.state_dict())
+    optimizers[1].load_state_dict(optimizers[0].state_dict())
+    for k in range(50, 100):
+        for optimizer, schedule in zip(optimizers, (first, second)):
+            optimizer.step()
+            advance(name, schedule, k)
+        a, b = ([(g["lr"], g["momentum"]) for g in o.param_groups] for o in optimizers)
+        assert a == b
+
+
+# ---- the library's own schedules
+
+
+def library_schedule(name, args, optimizer):
+    """The library's schedule for a golden row; None where its options differ by group."""
+    if name == "CyclicLR":
+        down, up = float(args["step_size_down"]), float(args["step_size_up"])
+        return api.cyclic_lr_new(optimizer, args["base_lr"], args["max_lr"], up, down, args["mode"])
+    if name == "CyclicLR:exp":
+        return api.cyclic_lr_new(
+            optimizer,
+            args["base_lr"],
+            args["max_lr"],
+            13.0,
+            0.0,
+            args["mode"],
+            args["gamma"],
+            False,
+        )
+    if name == "OneCycleLR":
+        return api.one_cycle_lr_new(
+            optimizer, args["max_lr"], args["total_steps"], three_phase=True
+        )
+    if name == "SequentialLR":
+        parts = [
+            api.linear_lr_new(optimizer, 0.1, 1.0, 20),
+            api.cosine_annealing_lr_new(optimizer, 80),
+            api.exponential_lr_new(optimizer, 0.97),
+        ]
+        made = api.sequential_lr_new(parts[0])
+        api.scheduler_append(made, parts[1], 20)
+        api.scheduler_append(made, parts[2], 100)
+        return made
+    if name == "ChainedScheduler":
+        made = api.chained_lr_new(api.constant_lr_new(optimizer, 0.1, 20))
+        api.scheduler_append(made, api.exponential_lr_new(optimizer, 0.97))
+        return made
+    makers = {
+        "StepLR": api.step_lr_new,
+        "MultiStepLR": api.multi_step_lr_new,
+        "ConstantLR": api.constant_lr_new,
+        "LinearLR": api.linear_lr_new,
+        "ExponentialLR": api.exponential_lr_new,
+        "PolynomialLR": api.polynomial_lr_new,
+        "CosineAnnealingLR": api.cosine_annealing_lr_new,
+        "CosineAnnealingWarmRestarts": api.cosine_annealing_warm_restarts_new,
+        "ReduceLROnPlateau": api.reduce_lr_on_plateau_new,
+    }
+    return makers[name](optimizer, **{k.lower(): v for k, v in args.items()})
+
+
+IN_PYTHON = {"LambdaLR", "MultiplicativeLR", "OneCycleLR:linear", "SWALR"}  # functions; per group
+
+
+@pytest.mark.parametrize("name", [n for n in GOLDEN if n not in IN_PYTHON])
+def test_the_librarys_rates_are_torchs_to_the_last_bit(name):
+    want = GOLDEN[name]
+    params = [torch.nn.Parameter(torch.ones(1)) for _ in range(2)]
+    optimizer = api.sgd_new(params[:1], 0.7, 0.9)
+    api.optimizer_add_group(optimizer, params[1:], 0.3)
+    schedule = library_schedule(name, want["args"], optimizer)
+    rates, momenta = [], []
+    for k in range(len(want["rates"])):
+        rates.append(api.optimizer_lr(optimizer))
+        momenta.append(api.optimizer_option(optimizer, "momentum"))
+        if k == 77:  # a state that goes away and comes back changes nothing
+            saved = api.scheduler_state_dict(schedule)
+            api.scheduler_load_state_dict(schedule, saved)
+        if k + 1 == len(want["rates"]):
+            break
+        if name == "ReduceLROnPlateau":
+            api.scheduler_step_metric(schedule, metric(k))
+        else:
+            api.scheduler_step(schedule)
+    assert rates == want["rates"]
+    if want["momentum"]:
+        assert momenta == want["momentum"]
+    assert [api.optimizer_lr(optimizer, g) for g in range(2)] == want["last"]
+    assert [api.scheduler_last_lr(schedule, g) for g in range(2)] == want["last"]
+    assert math.isnan(api.scheduler_last_lr(schedule, 2))
+
+
+def test_what_the_library_refuses():
+    optimizer = api.rmsprop_new([torch.nn.Parameter(torch.ones(1))])
+    other = api.adam_new([torch.nn.Parameter(torch.ones(1))])
+    bad = [
+        (lambda: api.step_lr_new(optimizer, 0), "step_size must be at least 1"),
+        (lambda: api.linear_lr_new(optimizer, 0.0), "greater than 0 and at most 1"),
+        (lambda: api.one_cycle_lr_new(optimizer, 1.0, 0), "positive integer total_steps"),
+        (lambda: api.reduce_lr_on_plateau_new(optimizer, factor=1.0), "Factor should be < 1.0"),
+        (
+            lambda: api.cyclic_lr_new(api.adagrad_new([torch.nn.Parameter(torch.ones(1))]), 0.1, 1),
+            "must support momentum or beta1",
+        ),
+        (
+            lambda: api.scheduler_step(api.reduce_lr_on_plateau_new(optimizer)),
+            "steps by a metric",
+        ),
+        (
+            lambda: api.scheduler_append(
+                api.chained_lr_new(api.exponential_lr_new(optimizer, 0.5)),
+                api.exponential_lr_new(other, 0.5),
+            ),
+            "belong to one optimizer",
+        ),
+        (
+            lambda: api.scheduler_load_state_dict(
+                api.cosine_annealing_warm_restarts_new(optimizer, 4),
+                api.scheduler_state_dict(api.exponential_lr_new(optimizer, 0.5)),
+            ),
+            'no "T_cur"',
+        ),
+        (lambda: api.optimizer_set_option(optimizer, "rho", 1.0), 'RMSprop has no option "rho"'),
+        (lambda: api.optimizer_set_option(optimizer, "alpha", -1.0), "Invalid alpha value: -1"),
+    ]
+    for call, text in bad:
+        with pytest.raises((RuntimeError, ValueError), match=text):
+            call()
+
+
+# ---- attributes, warnings, errors
+
+
+def test_a_step_before_the_optimizers_warns():
+    schedule = L.StepLR(make_optimizer(), 1)
+    with pytest.warns(UserWarning, match="before `optimizer.step\\(\\)`"):
+        schedule.step()
+
+
+def test_get_lr_outside_a_step_warns():
+    schedule = L.ExponentialLR(make_optimizer(), 0.5)
+    with pytest.warns(UserWarning, match="please use `get_last_lr\\(\\)`"):
+        schedule.get_lr()
+
+
+def test_steps_to_an_epoch():
+    optimizer = make_optimizer()
+    schedule = L.StepLR(optimizer, 3, 0.5)
+    optimizer.step()
+    with pytest.warns(UserWarning, match="epoch parameter"):
+        schedule.step(7)
+    assert schedule.get_last_lr() == [0.7 * 0.25, 0.3 * 0.25]
+    restarts = L.CosineAnnealingWarmRestarts(make_optimizer(), 4)
+    restarts.step(5.5)
+    assert restarts.T_cur == 1.5 and restarts.last_epoch == 5
+
+
+def test_the_first_schedule_fixes_the_initial_rate():
+    optimizer = make_optimizer()
+    L.LinearLR(optimizer, 0.5)
+    assert L.ExponentialLR(optimizer, 0.9).base_lrs == [0.7, 0.3]
+
+
+def test_resuming_needs_initial_lr():
+    with pytest.raises(KeyError, match="initial_lr.*param_groups\\[0\\]"):
+        L.ExponentialLR(make_optimizer(), 0.9, last_epoch=3)
+
+
+def test_a_rate_in_a_tensor_changes_in_place():
+    rate = torch.tensor(0.5)
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=rate)
+    schedule = L.ExponentialLR(optimizer, 0.5)
+    optimizer.step()
+    schedule.step()
+    assert rate.item() == 0.25 and schedule.get_last_lr()[0] is not rate
+
+
+def test_a_callable_objects_attributes_are_saved():
+    class Warm:
+        length = 4
+
+        def __call__(self, epoch):
+            return min(1.0, (epoch + 1) / self.length)
+
+    warm = Warm()
+    warm.length = 8
+    saved = L.LambdaLR(make_optimizer(), warm).state_dict()
+    assert saved["lr_lambdas"] == [{"length": 8}] * 2
+    other = L.LambdaLR(make_optimizer(), Warm())
+    other.load_state_dict(saved)
+    assert other.lr_lambdas[0].length == 8 and "lr_lambdas" in saved
+
+
+BAD = [
+    (lambda o: L.ConstantLR(o, 1.5), ValueError, "between 0 and 1"),
+    (lambda o: L.LambdaLR(o, [abs]), ValueError, "Expected 2 lr_lambdas, but got 1"),
+    (lambda o: L.MultiplicativeLR(o, 3), TypeError, "should be a function, but got int"),
+    (lambda o: L.CosineAnnealingWarmRestarts(o, 0), ValueError, "positive integer T_0, but got 0"),
+    (lambda o: L.OneCycleLR(o, 1.0), ValueError, "either total_steps OR"),
+    (lambda o: L.OneCycleLR(o, 1.0, 0), ValueError, "positive integer total_steps, but got 0"),
+    (lambda o: L.OneCycleLR(o, [1.0], 9), ValueError, "max_lr must have the same length"),
+    (lambda o: L.CyclicLR(o, 0.1, 1.0, mode="up"), ValueError, "mode is invalid"),
+    (lambda o: L.ReduceLROnPlateau(o, "best"), ValueError, "mode best is unknown!"),
+    (lambda o: L.ReduceLROnPlateau(o, min_lr=[1]), ValueError, "expected 2 min_lrs, got 1"),
+    (lambda o: L.SequentialLR(o, [L.StepLR(o, 1)], [3]), ValueError, "one more than the number"),
+    (
+        lambda o: L.ChainedScheduler([L.ReduceLROnPlateau(o)]),
+        ValueError,
+        "does not support `ReduceLROnPlateau`",
+    ),
+    (lambda o: L.StepLR(3, 1), TypeError, "int is not an Optimizer"),
+]
+
+
+@pytest.mark.parametrize("call, kind, text", BAD)
+def test_errors(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call(make_optimizer())
+
+
+def test_one_cycle_ends():
+    optimizer = make_optimizer(momentum=0.9)
+    schedule = L.OneCycleLR(optimizer, 1.0, 3)
+    for _ in range(3):
+        optimizer.step()
+        schedule.step()
+    with pytest.raises(ValueError, match="Tried to step 4 times"):
+        schedule.step()
