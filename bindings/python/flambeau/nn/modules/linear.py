@@ -40,7 +40,11 @@ class Linear(Module):
 
     def forward(self, input, _linear=F.linear):
         own = self.__dict__["_parameters"]
-        return _linear(input, own["weight"], own["bias"])
+        try:
+            weight, bias = own["weight"], own["bias"]
+        except KeyError:  # computed, by a parametrization or a hook
+            weight, bias = self.weight, self.bias
+        return _linear(input, weight, bias)
 
     def extra_repr(self):
         return (

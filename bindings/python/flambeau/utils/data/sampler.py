@@ -1,6 +1,6 @@
 """Samplers: the order in which a loader asks for samples."""
 
-from ... import Generator, float64, int64, randint, randperm, tensor
+from ... import Generator, as_tensor, float64, int64, randint, randperm
 
 
 class Sampler:
@@ -46,10 +46,10 @@ class RandomSampler(Sampler):
             )
         self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
-        if not isinstance(self.num_samples, int) or self.num_samples < 0:
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(
-                "num_samples should be a non-negative integer value, but got "
-                f"num_samples={num_samples}"
+                "num_samples should be a positive integer value, but got "
+                f"num_samples={self.num_samples}"
             )
 
     @property
@@ -95,7 +95,16 @@ class WeightedRandomSampler(Sampler):
             raise ValueError(
                 f"num_samples should be a positive integer value, but got num_samples={num_samples}"
             )
-        self.weights = tensor(list(weights), dtype=float64)
+        if not isinstance(replacement, bool):
+            raise ValueError(
+                f"replacement should be a boolean value, but got replacement={replacement}"
+            )
+        self.weights = as_tensor(weights, dtype=float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                "weights should be a 1d sequence but given weights have shape "
+                f"{tuple(self.weights.shape)}"
+            )
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self):

@@ -1,0 +1,26 @@
+"""The lengths that weight norm keeps, and the steps of a power iteration."""
+
+
+def norm_except_dim(v, pow=2, dim=0):
+    """Norms over all dimensions but `dim`, of size 1 there; over all of them for -1."""
+    if dim == -1:
+        return v.norm(pow)
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return v.norm(pow, others, True) if others else v.abs()
+
+
+def weight_of(v, g, dim=0):
+    """The weight with directions `v` and lengths `g`."""
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+def unit(x, eps):
+    """A vector of length 1."""
+    return x / x.norm().clamp(min=eps)
+
+
+def grown(u, v, matrix, times, eps):
+    """Turns `u` and `v`, in place, towards the singular vectors of the greatest singular value."""
+    for _ in range(times):
+        u.copy_(unit(matrix.mv(v), eps))
+        v.copy_(unit(matrix.t().mv(u), eps))

@@ -1,0 +1,368 @@
+"""Pruning: a parameter becomes `<name>_orig` times the buffer `<name>_mask`, multiplied before
+every forward, until `remove` makes it permanent."""
+
+import numbers
+from abc import ABC, abstractmethod
+
+from ..modules import Module
+from .convert_parameters import parameters_to_vector
+
+
+class BasePruningMethod(ABC):
+    """A way to choose what is left out; subclasses define `compute_mask` and `PRUNING_TYPE`."""
+
+    _tensor_name = None
+    PRUNING_TYPE = "unstructured"
+
+    def __call__(self, module, inputs):
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t, default_mask):
+        """The mask for `t`, on top of `default_mask`."""
+
+    def apply_mask(self, module):
+        """The pruned tensor."""
+        if self._tensor_name is None:
+            raise AssertionError(f"Module {module} has to be pruned")
+        original = getattr(module, self._tensor_name + "_orig")
+        return getattr(module, self._tensor_name + "_mask").to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+        """Prunes `module.<name>`, on top of what was pruned before."""
+        from ... import ones_like
+
+        method = _after_earlier(cls(*args, **kwargs), module, name)
+        again = isinstance(method, PruningContainer)
+        current = getattr(module, name)
+        scores = current if importance_scores is None else importance_scores
+        if scores.shape != current.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}, "
+                f"got {scores.shape} vs {current.shape}"
+            )
+        if again:
+            before = getattr(module, name + "_mask").detach().clone()
+        else:
+            before = ones_like(current).detach()
+        mask = method.compute_mask(scores.detach(), default_mask=before)
+        _forget_hooks(module, name)
+        if not again:
+            delattr(module, name)
+            module.register_parameter(name + "_orig", current)
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t, default_mask=None, importance_scores=None):
+        """A pruned copy of a tensor."""
+        from ... import ones_like
+
+        scores = t if importance_scores is None else importance_scores
+        if scores.shape != t.shape:
+            raise AssertionError(
+                "importance_scores should have the same shape as tensor t, got "
+                f"{scores.shape} vs {t.shape}"
+            )
+        before = ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=before)
+
+    def remove(self, module):
+        """Makes the pruning permanent."""
+        name = self._tensor_name
+        if name is None:
+            raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
+        weight = self.apply_mask(module).detach()
+        original = getattr(module, name + "_orig")
+        for each in name, name + "_orig", name + "_mask":
+            delattr(module, each)
+        original.data = weight
+        setattr(module, name, original)
+
+
+def _hooks(module, name):
+    hooks = module._forward_pre_hooks.items()
+    return [(k, h) for k, h in hooks if isinstance(h, BasePruningMethod) and h._tensor_name == name]
+
+
+def _forget_hooks(module, name):
+    for key, _ in _hooks(module, name):
+        del module._forward_pre_hooks[key]
+
+
+def _after_earlier(method, module, name):
+    """The method alone, or after those that pruned this tensor before."""
+    method._tensor_name = name
+    earlier = [hook for _, hook in _hooks(module, name)]
+    if not earlier:
+        return method
+    if isinstance(earlier[0], PruningContainer):
+        container = PruningContainer(*earlier[0])
+    else:
+        container = PruningContainer(earlier[0])
+    container.add_pruning_method(method)
+    return container
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods of one tensor, one after the other."""
+
+    def __init__(self, *args):
+        self._pruning_methods = ()
+        if args:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method):
+        """Adds one more."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "Can only add pruning methods acting on the parameter named "
+                f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self):
+        return len(self._pruning_methods)
+
+    def __iter__(self):
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx):
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t, default_mask):
+        method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype)
+        if method.PRUNING_TYPE == "unstructured":
+            left = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.dim()
+            kept = mask.sum([d for d in range(t.dim()) if d != dim]) != 0
+            left = (slice(None),) * dim + (kept,)
+        elif method.PRUNING_TYPE == "global":
+            left = (slice(None),) * t.dim()
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        found = mask.clone()
+        part = method.compute_mask(t[left], default_mask=mask[left])
+        found[left] = part.to(dtype=found.dtype)
+        return found
+
+
+class Identity(BasePruningMethod):
+    """Leaves nothing out."""
+
+    def compute_mask(self, t, default_mask):
+        return default_mask
+
+
+class _Amount(BasePruningMethod):
+    """Leaves out a number of entries, or a share of them."""
+
+    def __init__(self, amount):
+        if not isinstance(amount, numbers.Real):
+            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+        whole = isinstance(amount, numbers.Integral)
+        if amount < 0 or (not whole and amount > 1.0):
+            raise ValueError(
+                f"amount={amount} should either be a float in the range [0, 1] or a non-negative "
+                "integer"
+            )
+        self.amount = amount
+
+    def _count(self, size):
+        if not isinstance(self.amount, numbers.Integral):
+            return round(self.amount * size)
+        if self.amount > size:
+            raise ValueError(
+                f"amount={self.amount} should be smaller than the number of parameters to "
+                f"prune={size}"
+            )
+        return self.amount
+
+
+def _lowest(scores, count):
+    """Where the `count` least scores are."""
+    from ... import tensor
+
+    values = scores.reshape(-1).tolist()
+    return tensor(sorted(range(len(values)), key=values.__getitem__)[:count], device=scores.device)
+
+
+class _Unstructured(_Amount):
+    def compute_mask(self, t, default_mask):
+        count = self._count(t.numel())
+        mask = default_mask.clone()
+        if count:
+            mask.view(-1)[_lowest(self._scores(t), count)] = 0
+        return mask
+
+
+class RandomUnstructured(_Unstructured):
+    """Leaves out entries at random."""
+
+    def _scores(self, t):
+        from ... import rand_like
+
+        return rand_like(t)
+
+
+class L1Unstructured(_Unstructured):
+    """Leaves out the entries nearest to 0."""
+
+    def _scores(self, t):
+        return t.abs()
+
+
+class _Structured(_Amount):
+    PRUNING_TYPE = "structured"
+
+    def compute_mask(self, t, default_mask):
+        if t.dim() <= 1:
+            raise ValueError(
+                "Structured pruning can only be applied to multidimensional tensors. Found tensor "
+                f"of shape {t.shape} with {t.dim()} dims"
+            )
+        if self.dim >= t.dim():
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        size = t.shape[self.dim]
+        count = self._count(size)
+        if not count:
+            return default_mask
+        mask = default_mask.clone()
+        dropped = _lowest(self._scores(t, size), count)
+        mask[(slice(None),) * (self.dim % t.dim()) + (dropped,)] = 0
+        return mask
+
+
+class RandomStructured(_Structured):
+    """Leaves out slices along `dim` at random."""
+
+    def __init__(self, amount, dim=-1):
+        super().__init__(amount)
+        self.dim = dim
+
+    def _scores(self, t, size):
+        from ... import rand
+
+        return rand(size, device=t.device)
+
+
+class LnStructured(_Structured):
+    """Leaves out the slices along `dim` with the least norm."""
+
+    def __init__(self, amount, n, dim=-1):
+        super().__init__(amount)
+        self.n, self.dim = n, dim
+
+    def _scores(self, t, size):
+        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        return t.norm(2 if self.n == "fro" else self.n, others)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Leaves out what a given mask says."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask):
+        self.mask = mask
+
+    def compute_mask(self, t, default_mask):
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape "
+                f"{self.mask.shape}"
+            )
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+def identity(module, name):
+    """Prepares a parameter for pruning and leaves nothing out."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module, name, amount):
+    """Leaves out entries at random."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module, name, amount, importance_scores=None):
+    """Leaves out the entries nearest to 0, or with the least scores."""
+    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module, name, amount, dim):
+    """Leaves out slices along `dim` at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module, name, amount, n, dim, importance_scores=None):
+    """Leaves out the slices along `dim` with the least norm."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module, name, mask):
+    """Leaves out what a mask says."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+    """Prunes several parameters as if they were one vector."""
+    from ... import ones_like
+
+    parameters, scores = list(parameters), importance_scores or {}
+    if not isinstance(scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    tensors = [getattr(module, name) for module, name in parameters]
+    values = [scores.get(key, t).detach() for key, t in zip(parameters, tensors)]
+    masks = [
+        getattr(module, name + "_mask", ones_like(t).detach())
+        for (module, name), t in zip(parameters, tensors)
+    ]
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+            f"{pruning_method} of type {method.PRUNING_TYPE}"
+        )
+    container = PruningContainer()
+    container.add_pruning_method(method)
+    mask = container.compute_mask(parameters_to_vector(values), parameters_to_vector(masks))
+    at = 0
+    for (module, name), t in zip(parameters, tensors):
+        custom_from_mask(module, name, mask[at : at + t.numel()].view_as(t))
+        at += t.numel()
+
+
+def remove(module, name):
+    """Makes the pruning of a parameter permanent."""
+    for key, hook in _hooks(module, name):
+        hook.remove(module)
+        del module._forward_pre_hooks[key]
+        return module
+    raise ValueError(
+        f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+    )
+
+
+def is_pruned(module):
+    """Whether a module or one inside it is pruned."""
+    if not isinstance(module, Module):
+        raise TypeError(f"{type(module).__name__} is not a Module")
+    return any(
+        isinstance(hook, BasePruningMethod)
+        for each in module.modules()
+        for hook in each._forward_pre_hooks.values()
+    )

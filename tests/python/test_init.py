@@ -1,0 +1,92 @@
+"""Initialisers: what they promise of every tensor, their errors and older names."""
+
+import math
+
+import pytest
+
+
+@pytest.fixture
+def init(torch):
+    torch.manual_seed(0)
+    return torch.nn.init
+
+
+def test_plain_fills(torch, init):
+    w = torch.empty(3, 4)
+    assert init.ones_(w).eq(1).all() and init.zeros_(w).eq(0).all()
+    assert init.constant_(w, 0.5).eq(0.5).all()
+    assert torch.equal(init.eye_(w), torch.eye(3, 4))
+    p = torch.nn.Parameter(w)
+    assert init.normal_(p) is p and p.is_leaf and p.grad_fn is None
+
+
+def test_truncated_normal(torch, init):
+    w = init.trunc_normal_(torch.empty(20000), std=2.0, a=-1.0, b=3.0)
+    assert w.min() >= -1 and w.max() <= 3
+    # mean and deviation of that distribution
+    assert w.mean().item() == pytest.approx(0.713, abs=0.04)
+    assert w.std().item() == pytest.approx(1.059, abs=0.04)
+    with pytest.warns(UserWarning, match="more than 2 std"):
+        far = init.trunc_normal_(w, mean=4.0, a=-1.0, b=1.0)
+    assert far.min() >= -1 and far.max() <= 1
+    assert far.mean().item() == pytest.approx(0.717, abs=0.03)  # of the tail
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 7), (7, 3), (4, 2, 3), (2, 3, 2, 2)])
+def test_orthogonal(torch, init, shape):
+    w = init.orthogonal_(torch.empty(shape, dtype=torch.float64), gain=2.0)
+    flat = w.reshape(shape[0], -1)
+    gram = flat @ flat.t() if flat.size(0) <= flat.size(1) else flat.t() @ flat
+    assert torch.allclose(gram, 4 * torch.eye(gram.size(0), dtype=torch.float64))
+    with pytest.raises(ValueError, match="2 or more dimensions"):
+        init.orthogonal_(torch.empty(3))
+
+
+def test_sparse(torch, init):
+    w = init.sparse_(torch.empty(10, 5), sparsity=0.25)
+    assert (w == 0).sum(0).tolist() == [3] * 5
+    with pytest.raises(ValueError, match="Only tensors with 2 dimensions"):
+        init.sparse_(torch.empty(3), 0.1)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_dirac_keeps_channels(torch, init, groups, dims):
+    w = init.dirac_(torch.empty(4, 4 // groups, *[3] * dims), groups)
+    assert w.sum() == 4 and w.max() == 1
+    if dims == 2:
+        x = torch.randn(1, 4, 5, 5)
+        assert torch.equal(torch.nn.functional.conv2d(x, w, padding=1, groups=groups), x)
+    with pytest.raises(ValueError, match="dim 0 must be divisible by groups"):
+        init.dirac_(torch.empty(4, 2, 3), 3)
+
+
+@pytest.mark.parametrize("name", ["xavier_uniform_", "xavier_normal_"])
+def test_xavier(torch, init, name):
+    w = getattr(init, name)(torch.empty(200, 300), gain=2.0)
+    assert w.std().item() == pytest.approx(2 * math.sqrt(2 / 500), rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["kaiming_uniform_", "kaiming_normal_"])
+@pytest.mark.parametrize("mode, fan", [("fan_in", 300), ("fan_out", 200)])
+def test_kaiming(torch, init, name, mode, fan):
+    w = getattr(init, name)(torch.empty(200, 300), mode=mode, nonlinearity="relu")
+    assert w.std().item() == pytest.approx(math.sqrt(2 / fan), rel=0.03)
+    with pytest.warns(UserWarning, match="zero-element tensors is a no-op"):
+        getattr(init, name)(torch.empty(0, 3))
+    with pytest.raises(ValueError, match="Mode fan not supported"):
+        getattr(init, name)(w, mode="fan")
+
+
+def test_gains(init):
+    assert init.calculate_gain("tanh") == 5 / 3
+    assert init.calculate_gain("leaky_relu", 0.2) == math.sqrt(2 / 1.04)
+    with pytest.raises(ValueError, match="Unsupported nonlinearity swish"):
+        init.calculate_gain("swish")
+
+
+@pytest.mark.parametrize("name", "uniform normal xavier_normal kaiming_normal orthogonal".split())
+def test_older_names_warn(torch, init, name):
+    text = f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`"
+    with pytest.warns(FutureWarning, match=text):
+        getattr(init, name)(torch.empty(2, 2))
