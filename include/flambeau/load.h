@@ -477,6 +477,37 @@ struct flam_api_table {
       const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
       *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
       flam_bool, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*rmsprop_step)(const flam_tensor *const *, size_t, const flam_tensor *const *,
+      size_t, const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const
+      flam_tensor *const *, size_t, const flam_tensor *const *, size_t, double, double, double,
+      double, double, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*adagrad_step)(const flam_tensor *const *, size_t, const flam_tensor *const *,
+      size_t, const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, double,
+      double, double, double, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*adadelta_step)(const flam_tensor *const *, size_t, const flam_tensor *const *,
+      size_t, const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const
+      flam_tensor *const *, size_t, double, double, double, double, flam_bool, const flam_tensor *,
+      const flam_tensor *);
+  flam_status (*adamax_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
+      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
+      *const *, size_t, double, double, double, double, double, flam_bool, const flam_tensor *,
+      const flam_tensor *);
+  flam_status (*nadam_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
+      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
+      *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
+      double, flam_bool, flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*radam_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
+      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
+      *const *, size_t, double, double, double, double, double, flam_bool, flam_bool, const
+      flam_tensor *, const flam_tensor *);
+  flam_status (*asgd_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
+      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
+      *const *, size_t, const flam_tensor *const *, size_t, double, double, double, double, double,
+      flam_bool, const flam_tensor *, const flam_tensor *);
+  flam_status (*rprop_step)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
+      const flam_tensor *const *, size_t, const flam_tensor *const *, size_t, const flam_tensor
+      *const *, size_t, double, double, double, double, flam_bool, const flam_tensor *, const
+      flam_tensor *);
   flam_tensor *(*clip_grad_norm_)(const flam_tensor *const *, size_t, double, double, flam_bool);
   flam_optimizer *(*sgd_new)(const flam_tensor *const *, size_t, double, double, double, double,
       flam_bool, flam_bool);
@@ -484,20 +515,37 @@ struct flam_api_table {
       double, flam_bool, flam_bool);
   flam_optimizer *(*adamw_new)(const flam_tensor *const *, size_t, double, double, double, double,
       double, flam_bool, flam_bool);
+  flam_optimizer *(*rmsprop_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool, flam_bool);
+  flam_optimizer *(*adagrad_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool);
+  flam_optimizer *(*adadelta_new)(const flam_tensor *const *, size_t, double, double, double,
+      double, flam_bool);
+  flam_optimizer *(*adamax_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool);
+  flam_optimizer *(*nadam_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, double, flam_bool, flam_bool);
+  flam_optimizer *(*radam_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool, flam_bool);
+  flam_optimizer *(*asgd_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool);
+  flam_optimizer *(*rprop_new)(const flam_tensor *const *, size_t, double, double, double, double,
+      double, flam_bool);
+  flam_optimizer *(*lbfgs_new)(const flam_tensor *const *, size_t, double, int64_t, int64_t, double,
+      double, int64_t, flam_bool, flam_bool);
   flam_status (*optimizer_add_group)(flam_optimizer *, const flam_tensor *const *, size_t, double,
       double);
   flam_status (*optimizer_step)(flam_optimizer *);
+  flam_status (*optimizer_step_closure)(flam_optimizer *, const flam_closure *, double *);
   flam_status (*optimizer_zero_grad)(flam_optimizer *, flam_bool);
   size_t (*optimizer_group_count)(const flam_optimizer *);
   double (*optimizer_lr)(const flam_optimizer *, size_t);
   flam_status (*optimizer_set_lr)(flam_optimizer *, double, size_t);
+  flam_status (*optimizer_option)(const flam_optimizer *, const char *, size_t, double *);
+  flam_status (*optimizer_set_option)(flam_optimizer *, const char *, double, size_t);
   flam_state *(*optimizer_state_dict)(const flam_optimizer *);
   flam_status (*optimizer_load_state_dict)(flam_optimizer *, const flam_state *);
   void (*optimizer_release)(flam_optimizer *);
-  flam_scheduler *(*step_lr_new)(flam_optimizer *, int64_t, double);
-  flam_scheduler *(*cosine_annealing_lr_new)(flam_optimizer *, int64_t, double);
-  flam_status (*scheduler_step)(flam_scheduler *);
-  void (*scheduler_release)(flam_scheduler *);
   flam_tensor *(*abs)(const flam_tensor *);
   flam_tensor *(*abs_)(flam_tensor *);
   flam_tensor *(*abs_out)(const flam_tensor *, flam_tensor *);
@@ -671,6 +719,31 @@ struct flam_api_table {
   flam_tensor *(*cumprod)(const flam_tensor *, int64_t, flam_dtype);
   flam_tensor *(*cumprod_)(flam_tensor *, int64_t, flam_dtype);
   flam_tensor *(*cumprod_out)(const flam_tensor *, int64_t, flam_dtype, flam_tensor *);
+  flam_scheduler *(*step_lr_new)(flam_optimizer *, int64_t, double);
+  flam_scheduler *(*multi_step_lr_new)(flam_optimizer *, const int64_t *, size_t, double);
+  flam_scheduler *(*constant_lr_new)(flam_optimizer *, double, int64_t);
+  flam_scheduler *(*linear_lr_new)(flam_optimizer *, double, double, int64_t);
+  flam_scheduler *(*exponential_lr_new)(flam_optimizer *, double);
+  flam_scheduler *(*polynomial_lr_new)(flam_optimizer *, int64_t, double);
+  flam_scheduler *(*cosine_annealing_lr_new)(flam_optimizer *, int64_t, double);
+  flam_scheduler *(*cosine_annealing_warm_restarts_new)(flam_optimizer *, int64_t, int64_t, double);
+  flam_scheduler *(*cyclic_lr_new)(flam_optimizer *, double, double, double, double, flam_cycle,
+      double, flam_bool, double, double);
+  flam_scheduler *(*one_cycle_lr_new)(flam_optimizer *, double, int64_t, double, flam_bool,
+      flam_bool, double, double, double, double, flam_bool);
+  flam_scheduler *(*lambda_lr_new)(flam_optimizer *, const flam_rate_callback *);
+  flam_scheduler *(*multiplicative_lr_new)(flam_optimizer *, const flam_rate_callback *);
+  flam_scheduler *(*reduce_lr_on_plateau_new)(flam_optimizer *, flam_bool, double, int64_t, double,
+      flam_bool, int64_t, double, double);
+  flam_scheduler *(*sequential_lr_new)(flam_scheduler *);
+  flam_scheduler *(*chained_lr_new)(flam_scheduler *);
+  flam_status (*scheduler_append)(flam_scheduler *, flam_scheduler *, int64_t);
+  flam_status (*scheduler_step)(flam_scheduler *);
+  flam_status (*scheduler_step_metric)(flam_scheduler *, double);
+  double (*scheduler_last_lr)(const flam_scheduler *, size_t);
+  flam_state *(*scheduler_state_dict)(const flam_scheduler *);
+  flam_status (*scheduler_load_state_dict)(flam_scheduler *, const flam_state *);
+  void (*scheduler_release)(flam_scheduler *);
   flam_tensor *(*view)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*reshape)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*as_strided)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
@@ -1231,23 +1304,39 @@ static const char *const flam_api_names_[] = {
     "flam_layer_norm",
     "flam_sgd_step",
     "flam_adam_step",
+    "flam_rmsprop_step",
+    "flam_adagrad_step",
+    "flam_adadelta_step",
+    "flam_adamax_step",
+    "flam_nadam_step",
+    "flam_radam_step",
+    "flam_asgd_step",
+    "flam_rprop_step",
     "flam_clip_grad_norm_",
     "flam_sgd_new",
     "flam_adam_new",
     "flam_adamw_new",
+    "flam_rmsprop_new",
+    "flam_adagrad_new",
+    "flam_adadelta_new",
+    "flam_adamax_new",
+    "flam_nadam_new",
+    "flam_radam_new",
+    "flam_asgd_new",
+    "flam_rprop_new",
+    "flam_lbfgs_new",
     "flam_optimizer_add_group",
     "flam_optimizer_step",
+    "flam_optimizer_step_closure",
     "flam_optimizer_zero_grad",
     "flam_optimizer_group_count",
     "flam_optimizer_lr",
     "flam_optimizer_set_lr",
+    "flam_optimizer_option",
+    "flam_optimizer_set_option",
     "flam_optimizer_state_dict",
     "flam_optimizer_load_state_dict",
     "flam_optimizer_release",
-    "flam_step_lr_new",
-    "flam_cosine_annealing_lr_new",
-    "flam_scheduler_step",
-    "flam_scheduler_release",
     "flam_abs",
     "flam_abs_",
     "flam_abs_out",
@@ -1414,6 +1503,28 @@ static const char *const flam_api_names_[] = {
     "flam_cumprod",
     "flam_cumprod_",
     "flam_cumprod_out",
+    "flam_step_lr_new",
+    "flam_multi_step_lr_new",
+    "flam_constant_lr_new",
+    "flam_linear_lr_new",
+    "flam_exponential_lr_new",
+    "flam_polynomial_lr_new",
+    "flam_cosine_annealing_lr_new",
+    "flam_cosine_annealing_warm_restarts_new",
+    "flam_cyclic_lr_new",
+    "flam_one_cycle_lr_new",
+    "flam_lambda_lr_new",
+    "flam_multiplicative_lr_new",
+    "flam_reduce_lr_on_plateau_new",
+    "flam_sequential_lr_new",
+    "flam_chained_lr_new",
+    "flam_scheduler_append",
+    "flam_scheduler_step",
+    "flam_scheduler_step_metric",
+    "flam_scheduler_last_lr",
+    "flam_scheduler_state_dict",
+    "flam_scheduler_load_state_dict",
+    "flam_scheduler_release",
     "flam_view",
     "flam_reshape",
     "flam_as_strided",
@@ -1997,23 +2108,39 @@ const char *flam_library_load(const char *path) {
 #define flam_layer_norm (flam_api.layer_norm)
 #define flam_sgd_step (flam_api.sgd_step)
 #define flam_adam_step (flam_api.adam_step)
+#define flam_rmsprop_step (flam_api.rmsprop_step)
+#define flam_adagrad_step (flam_api.adagrad_step)
+#define flam_adadelta_step (flam_api.adadelta_step)
+#define flam_adamax_step (flam_api.adamax_step)
+#define flam_nadam_step (flam_api.nadam_step)
+#define flam_radam_step (flam_api.radam_step)
+#define flam_asgd_step (flam_api.asgd_step)
+#define flam_rprop_step (flam_api.rprop_step)
 #define flam_clip_grad_norm_ (flam_api.clip_grad_norm_)
 #define flam_sgd_new (flam_api.sgd_new)
 #define flam_adam_new (flam_api.adam_new)
 #define flam_adamw_new (flam_api.adamw_new)
+#define flam_rmsprop_new (flam_api.rmsprop_new)
+#define flam_adagrad_new (flam_api.adagrad_new)
+#define flam_adadelta_new (flam_api.adadelta_new)
+#define flam_adamax_new (flam_api.adamax_new)
+#define flam_nadam_new (flam_api.nadam_new)
+#define flam_radam_new (flam_api.radam_new)
+#define flam_asgd_new (flam_api.asgd_new)
+#define flam_rprop_new (flam_api.rprop_new)
+#define flam_lbfgs_new (flam_api.lbfgs_new)
 #define flam_optimizer_add_group (flam_api.optimizer_add_group)
 #define flam_optimizer_step (flam_api.optimizer_step)
+#define flam_optimizer_step_closure (flam_api.optimizer_step_closure)
 #define flam_optimizer_zero_grad (flam_api.optimizer_zero_grad)
 #define flam_optimizer_group_count (flam_api.optimizer_group_count)
 #define flam_optimizer_lr (flam_api.optimizer_lr)
 #define flam_optimizer_set_lr (flam_api.optimizer_set_lr)
+#define flam_optimizer_option (flam_api.optimizer_option)
+#define flam_optimizer_set_option (flam_api.optimizer_set_option)
 #define flam_optimizer_state_dict (flam_api.optimizer_state_dict)
 #define flam_optimizer_load_state_dict (flam_api.optimizer_load_state_dict)
 #define flam_optimizer_release (flam_api.optimizer_release)
-#define flam_step_lr_new (flam_api.step_lr_new)
-#define flam_cosine_annealing_lr_new (flam_api.cosine_annealing_lr_new)
-#define flam_scheduler_step (flam_api.scheduler_step)
-#define flam_scheduler_release (flam_api.scheduler_release)
 #define flam_abs (flam_api.abs)
 #define flam_abs_ (flam_api.abs_)
 #define flam_abs_out (flam_api.abs_out)
@@ -2180,6 +2307,28 @@ const char *flam_library_load(const char *path) {
 #define flam_cumprod (flam_api.cumprod)
 #define flam_cumprod_ (flam_api.cumprod_)
 #define flam_cumprod_out (flam_api.cumprod_out)
+#define flam_step_lr_new (flam_api.step_lr_new)
+#define flam_multi_step_lr_new (flam_api.multi_step_lr_new)
+#define flam_constant_lr_new (flam_api.constant_lr_new)
+#define flam_linear_lr_new (flam_api.linear_lr_new)
+#define flam_exponential_lr_new (flam_api.exponential_lr_new)
+#define flam_polynomial_lr_new (flam_api.polynomial_lr_new)
+#define flam_cosine_annealing_lr_new (flam_api.cosine_annealing_lr_new)
+#define flam_cosine_annealing_warm_restarts_new (flam_api.cosine_annealing_warm_restarts_new)
+#define flam_cyclic_lr_new (flam_api.cyclic_lr_new)
+#define flam_one_cycle_lr_new (flam_api.one_cycle_lr_new)
+#define flam_lambda_lr_new (flam_api.lambda_lr_new)
+#define flam_multiplicative_lr_new (flam_api.multiplicative_lr_new)
+#define flam_reduce_lr_on_plateau_new (flam_api.reduce_lr_on_plateau_new)
+#define flam_sequential_lr_new (flam_api.sequential_lr_new)
+#define flam_chained_lr_new (flam_api.chained_lr_new)
+#define flam_scheduler_append (flam_api.scheduler_append)
+#define flam_scheduler_step (flam_api.scheduler_step)
+#define flam_scheduler_step_metric (flam_api.scheduler_step_metric)
+#define flam_scheduler_last_lr (flam_api.scheduler_last_lr)
+#define flam_scheduler_state_dict (flam_api.scheduler_state_dict)
+#define flam_scheduler_load_state_dict (flam_api.scheduler_load_state_dict)
+#define flam_scheduler_release (flam_api.scheduler_release)
 #define flam_view (flam_api.view)
 #define flam_reshape (flam_api.reshape)
 #define flam_as_strided (flam_api.as_strided)

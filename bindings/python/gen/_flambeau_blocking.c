@@ -597,6 +597,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/pool.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"
+#include "flambeau/schedule.h"
 #include "flambeau/shape.h"
 #include "flambeau/state.h"
 #include "flambeau/stream.h"
@@ -607,24 +608,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 234), // flam_state *()(char const *, int32_t)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 214), // char const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 248), // flam_state *()(char const *, int32_t)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 226), // char const *
 /*  2 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 234), // flam_state *()(flam_grad_scaler const *)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 222), // flam_grad_scaler const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 248), // flam_state *()(flam_grad_scaler const *)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_grad_scaler const *
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 227), // flam_module *
+/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // flam_module *
 /*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 14), // flam_tensor const * const *
 /* 10 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const *)
 /* 13 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 237), // flam_tensor const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 251), // flam_tensor const *
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 237), // flam_tensor *
+/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 251), // flam_tensor *
 /* 18 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 19 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -684,14 +685,14 @@ static void *_cffi_types[] = {
 /* 74 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 77 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // void const *
+/* 77 */ _CFFI_OP(_CFFI_OP_POINTER, 254), // void const *
 /* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
 /* 79 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 238), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 252), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
 /* 85 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
 /* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
@@ -702,19 +703,19 @@ static void *_cffi_types[] = {
 /* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 238), // flam_tensor_list *()(flam_tensor const *)
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 252), // flam_tensor_list *()(flam_tensor const *)
 /* 96 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
-/* 99 */ _CFFI_OP(_CFFI_OP_POINTER, 218), // flam_event const *
+/* 99 */ _CFFI_OP(_CFFI_OP_POINTER, 231), // flam_event const *
 /* 100 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
 /* 102 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
-/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 236), // flam_stream const *
+/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 250), // flam_stream const *
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 106 */ _CFFI_OP(_CFFI_OP_POINTER, 222), // flam_grad_scaler *
-/* 107 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_state const *
+/* 106 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_grad_scaler *
+/* 107 */ _CFFI_OP(_CFFI_OP_POINTER, 249), // flam_state const *
 /* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, double *)
 /* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
@@ -722,7 +723,7 @@ static void *_cffi_types[] = {
 /* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
 /* 114 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 115 */ _CFFI_OP(_CFFI_OP_POINTER, 231), // flam_optimizer const *
+/* 115 */ _CFFI_OP(_CFFI_OP_POINTER, 244), // flam_optimizer const *
 /* 116 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
 /* 117 */ _CFFI_OP(_CFFI_OP_POINTER, 74), // int64_t *
 /* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -733,9 +734,9 @@ static void *_cffi_types[] = {
 /* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
 /* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 126 */ _CFFI_OP(_CFFI_OP_POINTER, 225), // flam_loader *
-/* 127 */ _CFFI_OP(_CFFI_OP_POINTER, 238), // flam_tensor_list * *
-/* 128 */ _CFFI_OP(_CFFI_OP_POINTER, 203), // void * *
+/* 126 */ _CFFI_OP(_CFFI_OP_POINTER, 238), // flam_loader *
+/* 127 */ _CFFI_OP(_CFFI_OP_POINTER, 252), // flam_tensor_list * *
+/* 128 */ _CFFI_OP(_CFFI_OP_POINTER, 215), // void * *
 /* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
 /* 131 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
@@ -753,101 +754,115 @@ static void *_cffi_types[] = {
 /* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
-/* 147 */ _CFFI_OP(_CFFI_OP_POINTER, 231), // flam_optimizer *
-/* 148 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
-/* 149 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
-/* 151 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
-/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 153 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
-/* 155 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
-/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
-/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
-/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 177 */ _CFFI_OP(_CFFI_OP_POINTER, 219), // flam_format_options const *
-/* 178 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
-/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
-/* 181 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 182 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 186 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
-/* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 190 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 191 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
-/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 193 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
+/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_closure const *, double *)
+/* 147 */ _CFFI_OP(_CFFI_OP_POINTER, 244), // flam_optimizer *
+/* 148 */ _CFFI_OP(_CFFI_OP_POINTER, 227), // flam_closure const *
+/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
+/* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
+/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 147),
+/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *)
+/* 156 */ _CFFI_OP(_CFFI_OP_POINTER, 247), // flam_scheduler *
+/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *, flam_state const *)
+/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 156),
+/* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 162 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
+/* 163 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
+/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
+/* 170 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 171 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 174 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 182 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
+/* 184 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 185 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
+/* 186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
+/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 189 */ _CFFI_OP(_CFFI_OP_POINTER, 232), // flam_format_options const *
+/* 190 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
+/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 194 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 195 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
-/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
-/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 128),
-/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 201 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
+/* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
+/* 199 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
+/* 201 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 202 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 203 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // void *
-/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
-/* 207 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
+/* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
+/* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
 /* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 209 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
-/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 240), // void()(flam_loader *)
-/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
-/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 215 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 216 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 217 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 218 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 219 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 220 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 221 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 222 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_grad_scaler
-/* 223 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook
-/* 224 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook_callback
-/* 225 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader
-/* 226 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader_options
-/* 227 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module
-/* 228 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_hook
-/* 229 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_vtable
-/* 230 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_node
-/* 231 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_optimizer
-/* 232 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_saved
-/* 233 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_scheduler
-/* 234 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_state *
-/* 235 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_state
-/* 236 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_stream
-/* 237 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor
-/* 238 */ _CFFI_OP(_CFFI_OP_POINTER, 239), // flam_tensor_list *
-/* 239 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_tensor_list
-/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 209 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
+/* 210 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 211 */ _CFFI_OP(_CFFI_OP_NOOP, 128),
+/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
+/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 215 */ _CFFI_OP(_CFFI_OP_POINTER, 254), // void *
+/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
+/* 219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
+/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 254), // void()(flam_loader *)
+/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
+/* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 227 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 228 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 229 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 230 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 231 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 232 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 233 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 234 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 235 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 236 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 237 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 238 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 239 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 240 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 241 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 242 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 243 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 244 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 245 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 246 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 247 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 248 */ _CFFI_OP(_CFFI_OP_POINTER, 249), // flam_state *
+/* 249 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 250 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 251 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 252 */ _CFFI_OP(_CFFI_OP_POINTER, 253), // flam_tensor_list *
+/* 253 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -1428,7 +1443,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(238));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(252));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1717,7 +1732,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(234));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(248));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1968,7 +1983,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(234));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(248));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2666,7 +2681,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(238));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(252));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2775,6 +2790,70 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_optimizer_load_state_dict _cffi_d_flam_optimizer_load_state_dict
 #endif
 
+static int32_t _cffi_d_flam_optimizer_step_closure(flam_optimizer * x0, flam_closure const * x1, double * x2)
+{
+  return flam_optimizer_step_closure(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  flam_closure const * x1;
+  double * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_optimizer_step_closure", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(147), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(147), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(148), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_closure const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(148), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(111), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(111), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_optimizer_step_closure(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_optimizer_step_closure _cffi_d_flam_optimizer_step_closure
+#endif
+
 static int32_t _cffi_d_flam_save(flam_state const * x0, char const * x1)
 {
   return flam_save(x0, x1);
@@ -2826,6 +2905,97 @@ _cffi_f_flam_save(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_save _cffi_d_flam_save
+#endif
+
+static int32_t _cffi_d_flam_scheduler_load_state_dict(flam_scheduler * x0, flam_state const * x1)
+{
+  return flam_scheduler_load_state_dict(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scheduler_load_state_dict(PyObject *self, PyObject *args)
+{
+  flam_scheduler * x0;
+  flam_state const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_scheduler_load_state_dict", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(156), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(156), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(107), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_state const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(107), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scheduler_load_state_dict(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scheduler_load_state_dict _cffi_d_flam_scheduler_load_state_dict
+#endif
+
+static int32_t _cffi_d_flam_scheduler_step(flam_scheduler * x0)
+{
+  return flam_scheduler_step(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
+{
+  flam_scheduler * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(156), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(156), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scheduler_step(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scheduler_step _cffi_d_flam_scheduler_step
 #endif
 
 static int32_t _cffi_d_flam_set_num_threads(int32_t x0)
@@ -2981,19 +3151,19 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(177), arg1, (char **)&x1);
+      _cffi_type(189), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(177), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(189), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(178), arg2, (char **)&x2);
+      _cffi_type(190), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(178), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(190), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3319,10 +3489,10 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(203), arg1, (char **)&x1);
+      _cffi_type(215), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(203), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(215), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3411,6 +3581,18 @@ _cffi_f_flam_to(PyObject *self, PyObject *args)
 #else
 #  define _cffi_f_flam_to _cffi_d_flam_to
 #endif
+
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_closure(flam_closure *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_closure.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, double *) = &p->call; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_closure { char x; flam_closure y; };
 
 _CFFI_UNUSED_FN
 static void _cffi_checkfld__flam_dataset_vtable(flam_dataset_vtable *p)
@@ -3509,13 +3691,25 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 }
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_rate_callback.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, int64_t, size_t, double *) = &p->call; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
+
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 180), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_backward },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_backward },
   { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 37), (void *)_cffi_d_flam_clip_grad_norm_ },
   { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 21), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 206), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 188), (void *)_cffi_d_flam_equal },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 218), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 200), (void *)_cffi_d_flam_equal },
   { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 98), (void *)_cffi_d_flam_event_synchronize },
   { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 101), (void *)_cffi_d_flam_event_wait },
   { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 84), (void *)_cffi_d_flam_grad },
@@ -3528,13 +3722,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_index_put_ },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_load },
   { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 211), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 223), (void *)_cffi_d_flam_loader_release },
   { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 130), (void *)_cffi_d_flam_loader_seek },
   { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_masked_scatter },
   { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_masked_scatter_ },
   { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 47), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 206), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 209), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 218), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 221), (void *)_cffi_d_flam_memory_empty_pinned_cache },
   { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 12), (void *)_cffi_d_flam_module_call },
   { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 7), (void *)_cffi_d_flam_module_forward },
   { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_module_load_state_dict },
@@ -3542,108 +3736,118 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_nonzero },
   { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 95), (void *)_cffi_d_flam_nonzero_tuple },
   { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 72), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 150), (void *)_cffi_d_flam_save },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 206), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 154), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 157), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 175), (void *)_cffi_d_flam_tensor_format },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_optimizer_step_closure },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_save },
+  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_scheduler_load_state_dict },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 155), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 218), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 166), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 169), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 187), (void *)_cffi_d_flam_tensor_format },
   { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 197), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 171), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 193), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 209), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 183), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 205), (void *)_cffi_d_flam_tensor_item_i64 },
   { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 201), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 213), (void *)_cffi_d_flam_tensor_to_host },
   { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_to },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 215, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_closure", 227, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 216, _CFFI_F_EXTERNAL,
+  { "flam_dataset", 228, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 217, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 229, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 218, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 230, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 219, _CFFI_F_EXTERNAL,
+  { "flam_event", 231, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 220, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 232, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 221, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_function", 233, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 222, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 234, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 223, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 235, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 224, _CFFI_F_EXTERNAL,
+  { "flam_hook", 236, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 225, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 237, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 226, _CFFI_F_EXTERNAL,
+  { "flam_loader", 238, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 227, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader_options", 239, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 228, _CFFI_F_EXTERNAL,
+  { "flam_module", 240, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 229, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 241, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 230, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 242, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 231, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 243, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 232, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 244, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 233, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 245, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 235, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 246, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 236, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 247, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 237, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 249, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 239, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 250, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_tensor", 251, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+    (size_t)-1, -1, -1, 0 /* external */ },
+  { "flam_tensor_list", 253, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 2 },
   { "flam_bool", 2 },
-  { "flam_dataset", 215 },
-  { "flam_dataset_vtable", 216 },
+  { "flam_closure", 227 },
+  { "flam_cycle", 2 },
+  { "flam_dataset", 228 },
+  { "flam_dataset_vtable", 229 },
   { "flam_device", 2 },
   { "flam_device_type", 2 },
   { "flam_dtype", 2 },
-  { "flam_error", 217 },
-  { "flam_event", 218 },
+  { "flam_error", 230 },
+  { "flam_event", 231 },
   { "flam_fan", 2 },
-  { "flam_format_options", 219 },
-  { "flam_function", 220 },
+  { "flam_format_options", 232 },
+  { "flam_function", 233 },
   { "flam_gelu_form", 2 },
-  { "flam_generator", 221 },
-  { "flam_grad_scaler", 222 },
-  { "flam_hook", 223 },
-  { "flam_hook_callback", 224 },
+  { "flam_generator", 234 },
+  { "flam_grad_scaler", 235 },
+  { "flam_hook", 236 },
+  { "flam_hook_callback", 237 },
   { "flam_hook_moment", 2 },
   { "flam_index_kind", 2 },
-  { "flam_loader", 225 },
-  { "flam_loader_options", 226 },
+  { "flam_loader", 238 },
+  { "flam_loader_options", 239 },
   { "flam_meshgrid_indexing", 2 },
-  { "flam_module", 227 },
-  { "flam_module_hook", 228 },
-  { "flam_module_vtable", 229 },
-  { "flam_node", 230 },
-  { "flam_optimizer", 231 },
+  { "flam_module", 240 },
+  { "flam_module_hook", 241 },
+  { "flam_module_vtable", 242 },
+  { "flam_node", 243 },
+  { "flam_optimizer", 244 },
+  { "flam_rate_callback", 245 },
   { "flam_reduction", 2 },
   { "flam_rounding", 2 },
-  { "flam_saved", 232 },
-  { "flam_scheduler", 233 },
+  { "flam_saved", 246 },
+  { "flam_scheduler", 247 },
   { "flam_scope", 121 },
-  { "flam_state", 235 },
+  { "flam_state", 249 },
   { "flam_status", 2 },
-  { "flam_stream", 236 },
-  { "flam_tensor", 237 },
-  { "flam_tensor_list", 239 },
+  { "flam_stream", 250 },
+  { "flam_tensor", 251 },
+  { "flam_tensor_list", 253 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -3658,12 +3862,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  45,  /* num_globals */
-  23,  /* num_struct_unions */
+  48,  /* num_globals */
+  25,  /* num_struct_unions */
   0,  /* num_enums */
-  37,  /* num_typenames */
+  40,  /* num_typenames */
   _cffi_includes,
-  241,  /* num_types */
+  255,  /* num_types */
   0,  /* flags */
 };
 

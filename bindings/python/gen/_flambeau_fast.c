@@ -603,6 +603,7 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/pool.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"
+#include "flambeau/schedule.h"
 #include "flambeau/shape.h"
 #include "flambeau/state.h"
 #include "flambeau/stream.h"
@@ -613,1384 +614,1683 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1348), // flam_error const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_error const *)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_module const *
+/*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *)
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_module const *, size_t)
+/*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1361), // flam_node const *
+/* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_node const *)
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_state const *
+/* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_state const *, size_t)
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1367), // flam_tensor const *
+/* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_tensor const *)
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(int32_t)
+/* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /* 22 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(int32_t, int32_t)
+/* 23 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(int32_t, int32_t)
 /* 24 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 25 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 26 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // char const *()(void)
+/* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_optimizer const *
+/* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_optimizer const *, size_t)
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 53), // double()(int32_t)
-/* 34 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 35 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_dataset *()(flam_dataset_vtable const *)
-/* 37 */ _CFFI_OP(_CFFI_OP_POINTER, 1347), // flam_dataset_vtable const *
-/* 38 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_dataset *()(flam_tensor const * const *, size_t)
-/* 40 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
-/* 41 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_scheduler const *, size_t)
+/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_scheduler const *
+/* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(int32_t)
+/* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_dataset_vtable const *)
+/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1619), // flam_dataset_vtable const *
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1290), // flam_error *()(void)
-/* 44 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 45 */ _CFFI_OP(_CFFI_OP_FUNCTION, 894), // flam_event *()(int32_t, int32_t)
-/* 46 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 47 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_tensor const * const *, size_t)
+/* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
+/* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1561), // flam_error *()(void)
 /* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 251), // flam_generator *()(int32_t)
+/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1014), // flam_event *()(int32_t, int32_t)
 /* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 51 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION, 209), // flam_grad_scaler *()(double, double, double, int64_t, int32_t)
-/* 53 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
-/* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 55 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 56 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
-/* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 58 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 59 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1305), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 60 */ _CFFI_OP(_CFFI_OP_POINTER, 1367), // flam_tensor *
-/* 61 */ _CFFI_OP(_CFFI_OP_POINTER, 1355), // flam_hook_callback const *
+/* 51 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 371), // flam_generator *()(int32_t)
+/* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 329), // flam_grad_scaler *()(double, double, double, int64_t, int32_t)
+/* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
+/* 58 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 59 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
+/* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 948), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_dataset *
-/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1357), // flam_loader_options const *
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1576), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_tensor *
+/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_hook_callback const *
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(char const *, flam_module_vtable const *)
-/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1345), // char const *
-/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1360), // flam_module_vtable const *
+/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1068), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1618), // flam_dataset *
+/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_loader_options const *
 /* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(double)
-/* 72 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 73 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(flam_module const *, char const *)
-/* 75 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 76 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(char const *, flam_module_vtable const *)
+/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1616), // char const *
+/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_module_vtable const *
+/* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(double)
+/* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int32_t)
-/* 79 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 80 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
-/* 82 */ _CFFI_OP(_CFFI_OP_POINTER, 56), // int64_t const *
-/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 84 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 85 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 86 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(flam_module const *, char const *)
+/* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 80 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int32_t)
+/* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 86 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t const *
 /* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 88 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 89 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t)
-/* 90 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 88 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 89 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 90 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 93 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
+/* 93 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t)
 /* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 95 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 96 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 97 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 99 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 102 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 103 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
-/* 104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 110 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
-/* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 113 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 115 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
+/* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 99 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 106 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
+/* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
+/* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 118 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 119 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 120 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 958), // flam_module *()(void)
-/* 127 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 128 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1314), // flam_node *()(flam_node const *, size_t)
-/* 129 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 121 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 126 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(void)
 /* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1314), // flam_node *()(flam_tensor const *)
-/* 133 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 161), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
-/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 139 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1585), // flam_node *()(flam_node const *, size_t)
+/* 133 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1585), // flam_node *()(flam_tensor const *)
+/* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t)
+/* 140 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 161), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t)
-/* 147 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1320), // flam_saved *()(flam_tensor const *, int64_t)
-/* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1018), // flam_scheduler *()(flam_optimizer *, int64_t, double)
-/* 161 */ _CFFI_OP(_CFFI_OP_POINTER, 1362), // flam_optimizer *
-/* 162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 164 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(flam_module const *)
-/* 166 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(flam_module const *, int32_t)
-/* 169 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t)
+/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 153 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 154 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 155 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 157 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 159 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t)
+/* 162 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 163 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 167 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 170 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(flam_optimizer const *)
-/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1021), // flam_state *()(void)
-/* 176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1329), // flam_stream *()(int32_t)
-/* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1329), // flam_stream *()(int32_t, int32_t)
-/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 184 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1329), // flam_stream *()(int32_t, void *)
-/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 186 */ _CFFI_OP(_CFFI_OP_POINTER, 1376), // void *
-/* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(double)
-/* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t)
+/* 173 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 174 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 176 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t)
+/* 182 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 187 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 190 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
-/* 192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 198 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 199 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
-/* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 206 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 209 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_grad_scaler *
-/* 210 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 213 */ _CFFI_OP(_CFFI_OP_POINTER, 1353), // flam_grad_scaler const *
-/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 216 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_module const *, char const *)
-/* 218 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_node const *)
-/* 222 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 224 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_saved const *)
-/* 225 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_saved const *
-/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_state const *, char const *)
-/* 228 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 231 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_state const *, size_t)
-/* 232 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 235 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *)
-/* 236 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 237 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 238 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double)
-/* 239 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, double)
-/* 243 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, int64_t, int64_t, double, double, int64_t, int32_t, int32_t)
+/* 192 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 198 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 199 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1591), // flam_saved *()(flam_tensor const *, int64_t)
+/* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double)
+/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_optimizer *
+/* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
+/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 215 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, double, int64_t)
+/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, int64_t)
+/* 230 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 232 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, int64_t, double, int32_t, int32_t, double, double, double, double, int32_t)
+/* 235 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 236 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 242 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
-/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 249 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 251 */ _CFFI_OP(_CFFI_OP_POINTER, 1352), // flam_generator *
-/* 252 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 253 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, flam_generator *)
-/* 254 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 256 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 257 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 258 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, double, int32_t)
-/* 259 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
+/* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1635), // flam_rate_callback const *
+/* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
+/* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 253 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 263 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *)
-/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 265 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 266 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
-/* 268 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 271 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 273 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 275 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 277 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
-/* 278 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 279 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 280 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 283 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
-/* 284 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 288 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 291 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 292 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int64_t const *, size_t, double)
+/* 263 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 264 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int64_t, double)
+/* 269 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 271 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int64_t, int64_t, double)
+/* 274 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_scheduler *)
+/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_scheduler *
+/* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_module const *)
+/* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_module const *, int32_t)
+/* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_optimizer const *)
+/* 290 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_scheduler const *)
+/* 293 */ _CFFI_OP(_CFFI_OP_NOOP, 34),
 /* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
-/* 296 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 297 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(void)
+/* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1600), // flam_stream *()(int32_t)
+/* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t)
-/* 301 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1600), // flam_stream *()(int32_t, int32_t)
+/* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
-/* 305 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 307 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 308 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 311 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 313 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 314 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1600), // flam_stream *()(int32_t, void *)
+/* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1651), // void *
+/* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double)
+/* 309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
+/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 315 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 317 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
-/* 318 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 321 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
-/* 323 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 326 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
-/* 328 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 331 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const * const *, size_t)
-/* 334 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 319 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
+/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
+/* 329 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_grad_scaler *
+/* 330 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
+/* 333 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_grad_scaler const *
+/* 334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
-/* 338 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
-/* 343 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 344 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 346 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *)
-/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_module const *, char const *)
+/* 338 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 339 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_node const *)
+/* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_saved const *)
+/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_saved const *
+/* 346 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, char const *)
+/* 348 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double)
-/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 353 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, size_t)
+/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 353 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 355 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double, double)
-/* 356 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double, int32_t)
-/* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 364 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 365 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
-/* 366 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 371 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 355 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *)
+/* 356 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 357 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 358 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double)
+/* 359 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 360 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 361 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 362 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double)
+/* 363 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 364 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 366 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 367 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
+/* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 371 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_generator *
 /* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_generator *)
-/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 375 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor *)
-/* 378 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 379 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 380 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 381 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
-/* 382 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 383 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 384 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, flam_generator *)
+/* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int32_t)
+/* 379 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 380 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 381 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 382 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 383 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *)
+/* 384 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 385 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 386 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 389 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 390 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 392 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 393 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
-/* 396 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 397 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 398 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
-/* 401 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 402 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 403 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 404 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 405 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 406 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 408 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 409 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
-/* 414 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 415 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 420 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 422 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 424 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 426 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 427 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 428 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
-/* 429 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 430 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 433 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
-/* 435 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 436 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 437 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
-/* 442 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 443 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 444 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 446 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 447 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 448 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 449 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 450 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 452 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 455 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 457 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 458 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 460 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 386 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 387 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
+/* 388 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 390 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 393 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 394 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 395 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
+/* 398 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 399 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 400 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
+/* 404 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 412 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 414 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
+/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 417 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 419 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t)
+/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 426 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 427 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 428 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 429 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 430 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 433 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 436 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 437 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
+/* 438 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 440 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 442 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
+/* 443 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 447 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
+/* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 449 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 450 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t)
+/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 455 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
+/* 458 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 459 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 460 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
-/* 463 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 464 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 465 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
+/* 463 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 465 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 466 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *)
 /* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 470 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 471 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 473 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 470 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 471 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double)
+/* 472 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, double)
 /* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 477 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 478 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 480 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 482 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 483 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 484 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 485 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int32_t)
+/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 484 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
 /* 486 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 491 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 493 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 494 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 495 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
-/* 496 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 487 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 488 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 492 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_generator *)
+/* 494 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 495 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 497 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *)
 /* 498 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 500 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 501 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 502 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 504 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
-/* 510 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 511 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
+/* 502 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 504 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 508 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 509 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 510 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 511 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
 /* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 514 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
+/* 516 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 520 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
-/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 526 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 527 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
-/* 530 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 532 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 534 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 535 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
-/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 539 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 541 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 542 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 543 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 548 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 519 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 520 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 526 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 528 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 529 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 530 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 532 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 533 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
+/* 534 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 539 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 540 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 545 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 546 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
 /* 549 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 550 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 551 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 552 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 550 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 551 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 552 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 553 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
+/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
 /* 555 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 556 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 557 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 558 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int32_t)
-/* 560 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 561 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 562 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 563 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 557 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 558 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 559 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 561 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
+/* 562 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 563 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 564 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 566 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 567 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 566 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 567 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
 /* 570 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 571 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 572 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
-/* 575 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 576 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 577 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 581 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 582 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 583 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 584 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 585 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 586 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
-/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 588 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 589 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 590 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 591 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
-/* 592 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 593 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 594 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 595 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 596 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 597 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 598 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
-/* 599 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 600 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 602 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 603 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 604 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 605 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 606 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
-/* 607 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 608 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 609 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 611 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 612 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
-/* 613 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 614 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 615 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 616 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 617 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 618 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 619 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
-/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 621 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 571 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 572 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 573 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 574 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 575 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 576 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 577 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 579 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 580 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 581 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 582 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
+/* 583 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 584 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 585 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 586 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 587 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 588 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
+/* 589 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 590 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 591 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 593 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 595 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 596 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 597 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 598 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 599 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 602 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 603 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 604 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 606 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 607 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 608 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 609 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 611 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 613 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 614 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 615 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 616 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 617 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 618 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 619 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 620 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 621 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 622 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 623 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 624 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 625 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 626 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 627 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 628 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 629 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 630 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 631 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 632 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 633 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 634 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
-/* 635 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 636 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 637 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 641 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
-/* 642 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 643 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 644 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 645 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 646 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 647 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 648 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 649 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 650 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 652 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 653 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
-/* 654 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 655 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 656 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 657 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 659 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 660 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 661 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 662 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 664 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 665 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 666 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 667 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 668 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 669 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 670 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 672 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 673 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 674 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 675 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 676 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 677 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
-/* 678 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 680 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 681 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
-/* 683 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 684 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 685 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 686 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 687 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
-/* 688 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 689 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 623 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 624 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 625 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 626 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 627 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 628 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 629 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 630 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 631 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 632 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 633 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 634 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 635 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 636 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 637 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 639 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 640 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 641 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 642 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 643 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 644 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 645 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 646 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 647 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 648 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 649 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 650 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 652 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 654 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 656 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 657 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 659 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 660 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 661 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 662 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 663 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 664 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 665 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 666 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 667 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 668 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 669 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 670 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 672 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 673 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 674 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
+/* 675 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 676 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 677 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 678 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 679 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 680 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 681 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 684 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 685 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 686 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 687 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 688 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 689 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
 /* 690 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 691 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 692 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 693 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
-/* 694 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 695 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 697 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 698 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 699 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 700 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 701 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 702 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 691 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 693 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 694 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 695 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 697 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 698 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 699 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 700 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 701 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 702 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 703 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 705 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 706 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 706 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
 /* 707 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 708 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 709 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 710 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 711 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 712 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 713 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 714 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 715 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 716 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 717 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 718 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 720 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 721 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 708 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 709 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 710 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 711 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 712 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 713 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 714 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 715 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 716 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 717 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 718 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 720 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 722 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 723 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 724 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 723 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 724 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 725 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 726 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
+/* 726 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
 /* 727 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 728 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 728 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 730 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 731 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
 /* 733 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 734 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 735 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 736 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 737 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
-/* 739 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 740 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 741 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 742 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 743 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
-/* 744 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 746 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 747 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 748 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 749 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
-/* 750 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 752 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 734 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 735 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 736 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 737 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 739 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 740 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 741 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 742 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 743 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 744 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 745 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 746 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 747 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 748 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 749 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 750 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 752 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
 /* 755 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 756 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 757 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 758 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 759 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 760 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
-/* 761 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 762 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 763 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 766 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 767 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 768 */ _CFFI_OP(_CFFI_OP_POINTER, 1368), // flam_tensor_list const *
-/* 769 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 770 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 771 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int32_t)
-/* 772 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 774 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 756 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 757 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 758 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 762 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 763 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 765 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 766 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 767 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 768 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 769 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 770 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 771 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 772 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
+/* 774 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 776 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 777 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 778 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 779 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 781 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 782 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 783 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 784 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 785 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 786 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 787 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 788 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 791 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 792 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 793 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 794 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 777 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 778 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 779 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 781 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 782 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 783 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 784 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 785 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 786 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 787 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 788 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 789 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 790 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 791 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 792 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 793 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 794 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 796 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 798 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 799 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 800 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 801 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 802 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 803 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 804 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 805 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t)
-/* 807 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 808 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 809 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 810 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 811 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 812 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 813 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 814 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 815 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 816 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
-/* 817 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 818 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 819 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 821 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 822 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 823 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 826 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 827 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 832 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
-/* 834 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 837 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 838 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 839 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 840 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 841 */ _CFFI_OP(_CFFI_OP_POINTER, 1340), // void(*)(void *)
-/* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 845 */ _CFFI_OP(_CFFI_OP_POINTER, 1351), // flam_function const *
-/* 846 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 847 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 848 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 849 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 850 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 851 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 852 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 853 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 855 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const * const *, size_t)
-/* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 857 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
-/* 860 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 861 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 862 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 863 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 864 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
-/* 865 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
+/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 798 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 799 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 800 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 801 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 802 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 803 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 804 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 805 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 807 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
+/* 808 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 809 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 810 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 811 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 812 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 813 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 814 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 815 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 816 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 817 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 818 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 819 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 820 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 821 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 822 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 823 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 825 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 826 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 827 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 828 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 829 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 830 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 832 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 834 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 837 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 838 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 839 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 840 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 841 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 843 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 844 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 845 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 846 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
+/* 847 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 849 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 850 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 851 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 852 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 853 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 854 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 855 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 857 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
+/* 859 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 861 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 862 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 863 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
+/* 864 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 867 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const *, int64_t)
-/* 871 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 868 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 870 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 873 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1335), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
 /* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 878 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 879 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
-/* 880 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 881 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 882 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
-/* 883 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 884 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
-/* 885 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 886 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 887 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 889 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 891 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 892 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 894 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_event *
-/* 895 */ _CFFI_OP(_CFFI_OP_POINTER, 1366), // flam_stream const *
-/* 896 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 897 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 898 */ _CFFI_OP(_CFFI_OP_POINTER, 1349), // flam_event const *
-/* 899 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 900 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 901 */ _CFFI_OP(_CFFI_OP_NOOP, 898),
-/* 902 */ _CFFI_OP(_CFFI_OP_NOOP, 898),
-/* 903 */ _CFFI_OP(_CFFI_OP_POINTER, 53), // double *
-/* 904 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 905 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 906 */ _CFFI_OP(_CFFI_OP_NOOP, 898),
-/* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
-/* 908 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 909 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
-/* 910 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 912 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 913 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
-/* 914 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 915 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 916 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 918 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 919 */ _CFFI_OP(_CFFI_OP_POINTER, 1352), // flam_generator const *
-/* 920 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 921 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
-/* 922 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
-/* 923 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 924 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
-/* 925 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
-/* 926 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 927 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 928 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
-/* 929 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
-/* 930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 931 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 933 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 934 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
-/* 935 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
-/* 936 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
-/* 937 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 938 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
-/* 939 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
-/* 940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 941 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 942 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 943 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 944 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
-/* 945 */ _CFFI_OP(_CFFI_OP_NOOP, 213),
-/* 946 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 947 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 948 */ _CFFI_OP(_CFFI_OP_POINTER, 1356), // flam_loader *
-/* 949 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 951 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 952 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 953 */ _CFFI_OP(_CFFI_OP_POINTER, 1356), // flam_loader const *
-/* 954 */ _CFFI_OP(_CFFI_OP_POINTER, 56), // int64_t *
-/* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
-/* 956 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 957 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 958 */ _CFFI_OP(_CFFI_OP_POINTER, 1358), // flam_module *
-/* 959 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 960 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 961 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 963 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 964 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 965 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 966 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 967 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 968 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 969 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 970 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 971 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 972 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 973 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 974 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 976 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 977 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
-/* 978 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 979 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 980 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 981 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 982 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 983 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 985 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 988 */ _CFFI_OP(_CFFI_OP_POINTER, 1359), // flam_module_hook const *
-/* 989 */ _CFFI_OP(_CFFI_OP_POINTER, 214), // uint64_t *
-/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 991 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 992 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 993 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 994 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 995 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 996 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 997 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 998 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
-/* 999 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
-/* 1000 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1001 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
-/* 1002 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
-/* 1003 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 878 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 879 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 880 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
+/* 881 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 882 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 883 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 884 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 885 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 886 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 887 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor_list const *, size_t)
+/* 888 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_tensor_list const *
+/* 889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 891 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int32_t)
+/* 892 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 894 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 895 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 896 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 897 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 898 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 899 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 900 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 901 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 902 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 903 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 904 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 905 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 906 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 907 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 909 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 910 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 911 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 913 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 914 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 915 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 916 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 918 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 919 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 920 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 921 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 922 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 923 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 924 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 925 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 926 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t)
+/* 927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 928 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 933 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 934 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 935 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 936 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
+/* 937 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 938 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 939 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 941 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 942 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 943 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 944 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 945 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 946 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 947 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 948 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 949 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 951 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 952 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 953 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
+/* 954 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 956 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 957 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 958 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 960 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 961 */ _CFFI_OP(_CFFI_OP_POINTER, 1611), // void(*)(void *)
+/* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 963 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 964 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 965 */ _CFFI_OP(_CFFI_OP_POINTER, 1623), // flam_function const *
+/* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 968 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 969 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 970 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 971 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 972 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 974 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 975 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 976 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 977 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 978 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 979 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 980 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 981 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 982 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 983 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 985 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 988 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 989 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 991 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 992 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 993 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 994 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 995 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 996 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 997 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 998 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 999 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
+/* 1000 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1001 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1002 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
+/* 1003 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1004 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
 /* 1005 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1006 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
-/* 1007 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
-/* 1008 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1009 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1010 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1011 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1006 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 1007 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1008 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1009 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1010 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
 /* 1012 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
-/* 1014 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
-/* 1015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 1014 */ _CFFI_OP(_CFFI_OP_POINTER, 1621), // flam_event *
+/* 1015 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_stream const *
 /* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *)
-/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1364), // flam_scheduler *
+/* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1621), // flam_event const *
 /* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1020 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1021 */ _CFFI_OP(_CFFI_OP_POINTER, 1365), // flam_state *
-/* 1022 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 1023 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1020 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 1021 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
+/* 1022 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
+/* 1023 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double *
 /* 1024 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 1026 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
-/* 1027 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1028 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 1029 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
-/* 1030 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
-/* 1031 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1032 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 1033 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
-/* 1034 */ _CFFI_OP(_CFFI_OP_NOOP, 989),
-/* 1035 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1036 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 1037 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1038 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1039 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
-/* 1040 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1041 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1042 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1043 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
-/* 1044 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1045 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 1026 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
+/* 1027 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1028 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1029 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
+/* 1030 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1031 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1032 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1033 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 1034 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1035 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1036 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1037 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1038 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
+/* 1039 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_generator const *
+/* 1040 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1041 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
+/* 1042 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
+/* 1043 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1044 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
+/* 1045 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
 /* 1046 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1047 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 1048 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1049 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
-/* 1050 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
+/* 1047 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1048 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
+/* 1049 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
+/* 1050 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1051 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1052 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
+/* 1052 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1053 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1054 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
-/* 1055 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1056 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1057 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1058 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 1059 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1060 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
-/* 1061 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1062 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
+/* 1054 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
+/* 1055 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
+/* 1056 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1057 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1058 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
+/* 1059 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
+/* 1060 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1061 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1062 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1063 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1064 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 1065 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1066 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1067 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1068 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 1069 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1064 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
+/* 1065 */ _CFFI_OP(_CFFI_OP_NOOP, 333),
+/* 1066 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1067 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 1068 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_loader *
+/* 1069 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1071 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1073 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1076 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1077 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1078 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1079 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1080 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1081 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1082 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1083 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1084 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1085 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1086 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1087 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1088 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1089 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1090 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1091 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1092 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1093 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1094 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1096 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1097 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1098 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1099 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1100 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1102 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 1073 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_loader const *
+/* 1074 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t *
+/* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1076 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1077 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 1078 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_module *
+/* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1080 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1081 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 1082 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1083 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1084 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1085 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1086 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 1087 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1088 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1089 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1090 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1091 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 1092 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1093 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1094 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1096 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1097 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
+/* 1098 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1099 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1100 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1101 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 1102 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 1106 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
 /* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1109 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1110 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1112 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 1113 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1108 */ _CFFI_OP(_CFFI_OP_POINTER, 1631), // flam_module_hook const *
+/* 1109 */ _CFFI_OP(_CFFI_OP_POINTER, 334), // uint64_t *
+/* 1110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 1112 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
 /* 1114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 1116 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1117 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1119 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1120 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1121 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1122 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1123 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // flam_tensor * *
-/* 1124 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
-/* 1125 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1126 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 1127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1128 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1129 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
-/* 1130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1131 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 1132 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
-/* 1133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 1135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1136 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
-/* 1137 */ _CFFI_OP(_CFFI_OP_NOOP, 884),
+/* 1115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 1116 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
+/* 1119 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
+/* 1122 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1123 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
+/* 1128 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
+/* 1133 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1134 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 1140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
+/* 1140 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
 /* 1141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
-/* 1144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1145 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1147 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
-/* 1149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1152 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1153 */ _CFFI_OP(_CFFI_OP_NOOP, 989),
-/* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
-/* 1156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1157 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
-/* 1158 */ _CFFI_OP(_CFFI_OP_NOOP, 954),
-/* 1159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
-/* 1161 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1162 */ _CFFI_OP(_CFFI_OP_NOOP, 989),
-/* 1163 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1164 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
-/* 1165 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1166 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1167 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1168 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 1169 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 1172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
+/* 1144 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1145 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1147 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
+/* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
+/* 1150 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1152 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1153 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
+/* 1154 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1155 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 1159 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_state *
+/* 1160 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1161 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1162 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1163 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 1164 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 1167 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1168 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 1171 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1172 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
 /* 1173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1175 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1176 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1178 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
-/* 1179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1181 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 40),
-/* 1183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1184 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
-/* 1185 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 1175 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
+/* 1178 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
+/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1185 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
 /* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1189 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1190 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
+/* 1187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
+/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1190 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
 /* 1191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1193 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1194 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1195 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1196 */ _CFFI_OP(_CFFI_OP_NOOP, 1123),
+/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
+/* 1193 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1196 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
 /* 1197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 82),
-/* 1201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1202 */ _CFFI_OP(_CFFI_OP_POINTER, 1335), // flam_tensor_list * *
-/* 1203 */ _CFFI_OP(_CFFI_OP_POINTER, 186), // void * *
-/* 1204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 82), // int64_t const *()(flam_tensor const *)
-/* 1208 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1201 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 1203 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_dataset const *)
-/* 1211 */ _CFFI_OP(_CFFI_OP_POINTER, 1346), // flam_dataset const *
-/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_loader const *)
-/* 1214 */ _CFFI_OP(_CFFI_OP_NOOP, 953),
-/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_module const *)
-/* 1217 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1218 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1219 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_node const *, size_t)
-/* 1220 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_stream const *)
-/* 1224 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
-/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_tensor const *)
-/* 1227 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(flam_tensor const *, int64_t)
-/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1232 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(int32_t)
-/* 1234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1235 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION, 56), // int64_t()(void *)
-/* 1237 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1238 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1239 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 1240 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1241 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1242 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 1243 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1245 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 1246 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1247 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 1249 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 1250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 1252 */ _CFFI_OP(_CFFI_OP_NOOP, 768),
-/* 1253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1375), // uint32_t()(void)
-/* 1255 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1256 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_generator *)
-/* 1257 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 1258 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_generator const *)
-/* 1260 */ _CFFI_OP(_CFFI_OP_NOOP, 919),
-/* 1261 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_module const *)
-/* 1263 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1265 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(flam_node const *)
-/* 1266 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(int32_t)
-/* 1269 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1270 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1271 */ _CFFI_OP(_CFFI_OP_FUNCTION, 214), // uint64_t()(void)
-/* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_stream const *)
-/* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 895),
-/* 1275 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(flam_tensor const *)
-/* 1277 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 186), // void *()(void)
-/* 1280 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1281 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(char const *, void *, void(*)(void *))
-/* 1282 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 1283 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 841),
-/* 1285 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1286 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_dataset *)
-/* 1287 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_error *)
-/* 1290 */ _CFFI_OP(_CFFI_OP_POINTER, 1348), // flam_error *
-/* 1291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_event *)
-/* 1293 */ _CFFI_OP(_CFFI_OP_NOOP, 894),
-/* 1294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_format_options *)
-/* 1296 */ _CFFI_OP(_CFFI_OP_POINTER, 1350), // flam_format_options *
-/* 1297 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1298 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_generator *)
-/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 251),
-/* 1300 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_grad_scaler *)
-/* 1302 */ _CFFI_OP(_CFFI_OP_NOOP, 209),
+/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1211 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1213 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1215 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1224 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1225 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1228 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1234 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1235 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1236 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1241 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1242 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1245 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1249 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1251 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1253 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1261 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1262 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1265 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1267 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1269 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1272 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1273 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1278 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1282 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1283 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1286 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1288 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1289 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1290 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1291 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1292 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1294 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1295 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1301 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1302 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_hook *)
-/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 1354), // flam_hook *
-/* 1306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_loader_options *)
-/* 1308 */ _CFFI_OP(_CFFI_OP_POINTER, 1357), // flam_loader_options *
-/* 1309 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1310 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_module *)
-/* 1311 */ _CFFI_OP(_CFFI_OP_NOOP, 958),
-/* 1312 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_node *)
-/* 1314 */ _CFFI_OP(_CFFI_OP_POINTER, 1361), // flam_node *
-/* 1315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_optimizer *)
-/* 1317 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
-/* 1318 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1319 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_saved *)
-/* 1320 */ _CFFI_OP(_CFFI_OP_POINTER, 1363), // flam_saved *
-/* 1321 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1322 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_scheduler *)
-/* 1323 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
-/* 1324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_state *)
-/* 1326 */ _CFFI_OP(_CFFI_OP_NOOP, 1021),
+/* 1304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1305 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1307 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1309 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1311 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1313 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1315 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1325 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1326 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_stream *)
-/* 1329 */ _CFFI_OP(_CFFI_OP_POINTER, 1366), // flam_stream *
-/* 1330 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1331 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_tensor *)
-/* 1332 */ _CFFI_OP(_CFFI_OP_NOOP, 60),
-/* 1333 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(flam_tensor_list *)
-/* 1335 */ _CFFI_OP(_CFFI_OP_POINTER, 1368), // flam_tensor_list *
-/* 1336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(int32_t)
-/* 1338 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1339 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1340 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(void *)
-/* 1341 */ _CFFI_OP(_CFFI_OP_NOOP, 186),
-/* 1342 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1343 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1376), // void()(void)
-/* 1344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1346 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_dataset
-/* 1347 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset_vtable
-/* 1348 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_error
-/* 1349 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_event
-/* 1350 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_format_options
-/* 1351 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_function
-/* 1352 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_generator
-/* 1353 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_grad_scaler
-/* 1354 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_hook
-/* 1355 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook_callback
-/* 1356 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_loader
-/* 1357 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader_options
-/* 1358 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_module
-/* 1359 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module_hook
-/* 1360 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_vtable
-/* 1361 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_node
-/* 1362 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_optimizer
-/* 1363 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_saved
-/* 1364 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_scheduler
-/* 1365 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_state
-/* 1366 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_stream
-/* 1367 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_tensor
-/* 1368 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_tensor_list
-/* 1369 */ _CFFI_OP(_CFFI_OP_POINTER, 1174), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1370 */ _CFFI_OP(_CFFI_OP_POINTER, 1180), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1371 */ _CFFI_OP(_CFFI_OP_POINTER, 1187), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1372 */ _CFFI_OP(_CFFI_OP_POINTER, 1192), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1373 */ _CFFI_OP(_CFFI_OP_POINTER, 1198), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1374 */ _CFFI_OP(_CFFI_OP_POINTER, 1236), // int64_t(*)(void *)
-/* 1375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1376 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1329 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1331 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1332 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1333 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1335 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1336 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1337 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1338 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1339 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1341 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1344 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1347 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1348 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1349 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1350 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1351 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1352 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1353 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1354 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1355 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1357 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1359 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1360 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1361 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1364 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1366 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1368 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1370 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1371 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 1374 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1375 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1376 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 1377 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1378 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1381 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1383 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1384 */ _CFFI_OP(_CFFI_OP_POINTER, 64), // flam_tensor * *
+/* 1385 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
+/* 1386 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1387 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 1388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1389 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1390 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 1391 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1392 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1393 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 1396 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1397 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1398 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 1401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
+/* 1405 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1406 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1408 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1409 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 1410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1412 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1414 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
+/* 1415 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1416 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 1417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1418 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1419 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1420 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 1422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1423 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
+/* 1424 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1425 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 1426 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1428 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1429 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 1430 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1431 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1432 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 1433 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1434 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1435 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
+/* 1436 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1437 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
+/* 1438 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1439 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1440 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1441 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1442 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1443 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
+/* 1444 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1445 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1446 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1447 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1448 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1449 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
+/* 1450 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1451 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1452 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 1453 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1454 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1455 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
+/* 1456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1458 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1460 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1461 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
+/* 1462 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1463 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1464 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1465 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1467 */ _CFFI_OP(_CFFI_OP_POINTER, 1606), // flam_tensor_list * *
+/* 1468 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // void * *
+/* 1469 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1470 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
+/* 1471 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1474 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
+/* 1475 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1476 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
+/* 1477 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1478 */ _CFFI_OP(_CFFI_OP_FUNCTION, 86), // int64_t const *()(flam_tensor const *)
+/* 1479 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1480 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1481 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
+/* 1482 */ _CFFI_OP(_CFFI_OP_POINTER, 1618), // flam_dataset const *
+/* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1484 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
+/* 1485 */ _CFFI_OP(_CFFI_OP_NOOP, 1073),
+/* 1486 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1487 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_module const *)
+/* 1488 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1489 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1490 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_node const *, size_t)
+/* 1491 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1493 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1494 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_stream const *)
+/* 1495 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1496 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1497 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *)
+/* 1498 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1499 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1500 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *, int64_t)
+/* 1501 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1502 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1503 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1504 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(int32_t)
+/* 1505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1506 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1507 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(void *)
+/* 1508 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1509 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1510 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 1511 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1512 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1513 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 1514 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 1517 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1518 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1519 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 1520 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 1521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 1523 */ _CFFI_OP(_CFFI_OP_NOOP, 888),
+/* 1524 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1525 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1650), // uint32_t()(void)
+/* 1526 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator *)
+/* 1528 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator const *)
+/* 1531 */ _CFFI_OP(_CFFI_OP_NOOP, 1039),
+/* 1532 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1533 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_module const *)
+/* 1534 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1535 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1536 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_node const *)
+/* 1537 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1538 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1539 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(int32_t)
+/* 1540 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1541 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1542 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(void)
+/* 1543 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1544 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_stream const *)
+/* 1545 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_tensor const *)
+/* 1548 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(void)
+/* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(char const *, void *, void(*)(void *))
+/* 1553 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1554 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1555 */ _CFFI_OP(_CFFI_OP_NOOP, 961),
+/* 1556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_dataset *)
+/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 1559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_error *)
+/* 1561 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // flam_error *
+/* 1562 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1563 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_event *)
+/* 1564 */ _CFFI_OP(_CFFI_OP_NOOP, 1014),
+/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_format_options *)
+/* 1567 */ _CFFI_OP(_CFFI_OP_POINTER, 1622), // flam_format_options *
+/* 1568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_generator *)
+/* 1570 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1571 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1572 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_grad_scaler *)
+/* 1573 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
+/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_hook *)
+/* 1576 */ _CFFI_OP(_CFFI_OP_POINTER, 1626), // flam_hook *
+/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1578 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_loader_options *)
+/* 1579 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_loader_options *
+/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_module *)
+/* 1582 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1583 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_node *)
+/* 1585 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_node *
+/* 1586 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_optimizer *)
+/* 1588 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_saved *)
+/* 1591 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_saved *
+/* 1592 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1593 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_scheduler *)
+/* 1594 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1595 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1596 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_state *)
+/* 1597 */ _CFFI_OP(_CFFI_OP_NOOP, 1159),
+/* 1598 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1599 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_stream *)
+/* 1600 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_stream *
+/* 1601 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1602 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_tensor *)
+/* 1603 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1604 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1605 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_tensor_list *)
+/* 1606 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_tensor_list *
+/* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1608 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(int32_t)
+/* 1609 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1610 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1611 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(void *)
+/* 1612 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1614 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(void)
+/* 1615 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1616 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 1617 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 1618 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 1619 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 1620 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 1621 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 1622 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 1623 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 1624 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 1625 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 1626 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 1627 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 1628 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 1629 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 1630 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 1631 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 1632 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 1633 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 1634 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 1635 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 1636 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 1637 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 1638 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 1639 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 1640 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 1641 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 1642 */ _CFFI_OP(_CFFI_OP_POINTER, 1435), // int32_t(*)(void *, double *)
+/* 1643 */ _CFFI_OP(_CFFI_OP_POINTER, 1439), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1644 */ _CFFI_OP(_CFFI_OP_POINTER, 1445), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1645 */ _CFFI_OP(_CFFI_OP_POINTER, 1452), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 1646 */ _CFFI_OP(_CFFI_OP_POINTER, 1457), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1647 */ _CFFI_OP(_CFFI_OP_POINTER, 1463), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1648 */ _CFFI_OP(_CFFI_OP_POINTER, 1470), // int32_t(*)(void *, int64_t, size_t, double *)
+/* 1649 */ _CFFI_OP(_CFFI_OP_POINTER, 1507), // int64_t(*)(void *)
+/* 1650 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 1651 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_call =
+  { "flambeau._flambeau_fast.flam_py_closure_call", (int)sizeof(int32_t), 0, 0 };
+
+static int32_t flam_py_closure_call(void * a0, double * a1)
+{
+  char a[16];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  *(double * *)(p + 8) = a1;
+  _cffi_call_python(&_cffi_externpy__flam_py_closure_call, p);
+  return *(int32_t *)p;
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_drop =
+  { "flambeau._flambeau_fast.flam_py_closure_drop", 0, 0, 0 };
+
+static void flam_py_closure_drop(void * a0)
+{
+  char a[8];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  _cffi_call_python(&_cffi_externpy__flam_py_closure_drop, p);
+}
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_dataset_vtable_drop =
   { "flambeau._flambeau_fast.flam_py_dataset_vtable_drop", 0, 0, 0 };
@@ -2168,6 +2468,32 @@ static int32_t flam_py_module_vtable_forward(void * a0, flam_tensor const * cons
   return *(int32_t *)p;
 }
 
+static struct _cffi_externpy_s _cffi_externpy__flam_py_rate_callback_call =
+  { "flambeau._flambeau_fast.flam_py_rate_callback_call", (int)sizeof(int32_t), 0, 0 };
+
+static int32_t flam_py_rate_callback_call(void * a0, int64_t a1, size_t a2, double * a3)
+{
+  char a[32];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  *(int64_t *)(p + 8) = a1;
+  *(size_t *)(p + 16) = a2;
+  *(double * *)(p + 24) = a3;
+  _cffi_call_python(&_cffi_externpy__flam_py_rate_callback_call, p);
+  return *(int32_t *)p;
+}
+
+static struct _cffi_externpy_s _cffi_externpy__flam_py_rate_callback_drop =
+  { "flambeau._flambeau_fast.flam_py_rate_callback_drop", 0, 0, 0 };
+
+static void flam_py_rate_callback_drop(void * a0)
+{
+  char a[8];
+  char *p = a;
+  *(void * *)(p + 0) = a0;
+  _cffi_call_python(&_cffi_externpy__flam_py_rate_callback_drop, p);
+}
+
 static struct _cffi_externpy_s _cffi_externpy__flam_py_tensor_from_blob_drop =
   { "flambeau._flambeau_fast.flam_py_tensor_from_blob_drop", 0, 0, 0 };
 
@@ -2209,7 +2535,7 @@ _cffi_f_flam_abs(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2232,10 +2558,10 @@ _cffi_f_flam_abs_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2247,7 +2573,7 @@ _cffi_f_flam_abs_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2285,10 +2611,10 @@ _cffi_f_flam_abs_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2300,7 +2626,7 @@ _cffi_f_flam_abs_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2338,7 +2664,7 @@ _cffi_f_flam_acos(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2361,10 +2687,10 @@ _cffi_f_flam_acos_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2376,7 +2702,7 @@ _cffi_f_flam_acos_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2414,10 +2740,10 @@ _cffi_f_flam_acos_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2429,7 +2755,7 @@ _cffi_f_flam_acos_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2467,7 +2793,7 @@ _cffi_f_flam_acosh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2490,10 +2816,10 @@ _cffi_f_flam_acosh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2505,7 +2831,7 @@ _cffi_f_flam_acosh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2543,10 +2869,10 @@ _cffi_f_flam_acosh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2558,12 +2884,493 @@ _cffi_f_flam_acosh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_acosh_out _cffi_d_flam_acosh_out
+#endif
+
+static flam_optimizer * _cffi_d_flam_adadelta_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, int32_t x6)
+{
+  return flam_adadelta_new(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adadelta_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  int32_t x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_adadelta_new", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int32_t);
+  if (x6 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adadelta_new(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adadelta_new _cffi_d_flam_adadelta_new
+#endif
+
+static int32_t _cffi_d_flam_adadelta_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, double x10, double x11, double x12, double x13, int32_t x14, flam_tensor const * x15, flam_tensor const * x16)
+{
+  return flam_adadelta_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adadelta_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  flam_tensor const * const * x8;
+  size_t x9;
+  double x10;
+  double x11;
+  double x12;
+  double x13;
+  int32_t x14;
+  flam_tensor const * x15;
+  flam_tensor const * x16;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+
+  if (!PyArg_UnpackTuple(args, "flam_adadelta_step", 17, 17, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = (double)_cffi_to_c_double(arg10);
+  if (x10 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x11 = (double)_cffi_to_c_double(arg11);
+  if (x11 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = (double)_cffi_to_c_double(arg12);
+  if (x12 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = (double)_cffi_to_c_double(arg13);
+  if (x13 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x14 = _cffi_to_c_int(arg14, int32_t);
+  if (x14 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg15, (char **)&x15);
+  if (datasize != 0) {
+    x15 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg15, (char **)&x15,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg16, (char **)&x16);
+  if (datasize != 0) {
+    x16 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg16, (char **)&x16,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adadelta_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adadelta_step _cffi_d_flam_adadelta_step
+#endif
+
+static flam_optimizer * _cffi_d_flam_adagrad_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7)
+{
+  return flam_adagrad_new(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adagrad_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  double x6;
+  int32_t x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_adagrad_new", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adagrad_new(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adagrad_new _cffi_d_flam_adagrad_new
+#endif
+
+static int32_t _cffi_d_flam_adagrad_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, double x8, double x9, double x10, double x11, int32_t x12, flam_tensor const * x13, flam_tensor const * x14)
+{
+  return flam_adagrad_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adagrad_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  double x8;
+  double x9;
+  double x10;
+  double x11;
+  int32_t x12;
+  flam_tensor const * x13;
+  flam_tensor const * x14;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+
+  if (!PyArg_UnpackTuple(args, "flam_adagrad_step", 15, 15, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = (double)_cffi_to_c_double(arg8);
+  if (x8 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = (double)_cffi_to_c_double(arg9);
+  if (x9 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = (double)_cffi_to_c_double(arg10);
+  if (x10 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x11 = (double)_cffi_to_c_double(arg11);
+  if (x11 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = _cffi_to_c_int(arg12, int32_t);
+  if (x12 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg13, (char **)&x13);
+  if (datasize != 0) {
+    x13 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg13, (char **)&x13,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg14, (char **)&x14);
+  if (datasize != 0) {
+    x14 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg14, (char **)&x14,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adagrad_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adagrad_step _cffi_d_flam_adagrad_step
 #endif
 
 static flam_optimizer * _cffi_d_flam_adam_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7, int32_t x8)
@@ -2601,10 +3408,10 @@ _cffi_f_flam_adam_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2648,7 +3455,7 @@ _cffi_f_flam_adam_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(161));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2715,10 +3522,10 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2728,10 +3535,10 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg2, (char **)&x2);
+      _cffi_type(44), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2741,10 +3548,10 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg4, (char **)&x4);
+      _cffi_type(44), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2754,10 +3561,10 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg6, (char **)&x6);
+      _cffi_type(44), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2767,10 +3574,10 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg8, (char **)&x8);
+      _cffi_type(44), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2780,10 +3587,10 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg10, (char **)&x10);
+      _cffi_type(44), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2853,6 +3660,264 @@ _cffi_f_flam_adam_step(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_adam_step _cffi_d_flam_adam_step
 #endif
 
+static flam_optimizer * _cffi_d_flam_adamax_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7)
+{
+  return flam_adamax_new(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adamax_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  double x6;
+  int32_t x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_adamax_new", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adamax_new(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adamax_new _cffi_d_flam_adamax_new
+#endif
+
+static int32_t _cffi_d_flam_adamax_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, double x10, double x11, double x12, double x13, double x14, int32_t x15, flam_tensor const * x16, flam_tensor const * x17)
+{
+  return flam_adamax_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_adamax_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  flam_tensor const * const * x8;
+  size_t x9;
+  double x10;
+  double x11;
+  double x12;
+  double x13;
+  double x14;
+  int32_t x15;
+  flam_tensor const * x16;
+  flam_tensor const * x17;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+
+  if (!PyArg_UnpackTuple(args, "flam_adamax_step", 18, 18, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = (double)_cffi_to_c_double(arg10);
+  if (x10 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x11 = (double)_cffi_to_c_double(arg11);
+  if (x11 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = (double)_cffi_to_c_double(arg12);
+  if (x12 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = (double)_cffi_to_c_double(arg13);
+  if (x13 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x14 = (double)_cffi_to_c_double(arg14);
+  if (x14 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x15 = _cffi_to_c_int(arg15, int32_t);
+  if (x15 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg16, (char **)&x16);
+  if (datasize != 0) {
+    x16 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg16, (char **)&x16,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg17, (char **)&x17);
+  if (datasize != 0) {
+    x17 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg17, (char **)&x17,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_adamax_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_adamax_step _cffi_d_flam_adamax_step
+#endif
+
 static flam_optimizer * _cffi_d_flam_adamw_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7, int32_t x8)
 {
   return flam_adamw_new(x0, x1, x2, x3, x4, x5, x6, x7, x8);
@@ -2888,10 +3953,10 @@ _cffi_f_flam_adamw_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2935,7 +4000,7 @@ _cffi_f_flam_adamw_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(161));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2975,10 +4040,10 @@ _cffi_f_flam_adaptive_avg_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2994,7 +4059,7 @@ _cffi_f_flam_adaptive_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3053,7 +4118,7 @@ _cffi_f_flam_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3084,10 +4149,10 @@ _cffi_f_flam_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3112,7 +4177,7 @@ _cffi_f_flam_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3167,10 +4232,10 @@ _cffi_f_flam_add_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3182,7 +4247,7 @@ _cffi_f_flam_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3252,7 +4317,7 @@ _cffi_f_flam_addcdiv(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3285,10 +4350,10 @@ _cffi_f_flam_addcdiv_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3322,7 +4387,7 @@ _cffi_f_flam_addcdiv_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3388,10 +4453,10 @@ _cffi_f_flam_addcdiv_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3403,7 +4468,7 @@ _cffi_f_flam_addcdiv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3473,7 +4538,7 @@ _cffi_f_flam_addcmul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3506,10 +4571,10 @@ _cffi_f_flam_addcmul_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3543,7 +4608,7 @@ _cffi_f_flam_addcmul_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3609,10 +4674,10 @@ _cffi_f_flam_addcmul_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3624,7 +4689,7 @@ _cffi_f_flam_addcmul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3700,7 +4765,7 @@ _cffi_f_flam_addmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3735,10 +4800,10 @@ _cffi_f_flam_addmm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3776,7 +4841,7 @@ _cffi_f_flam_addmm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3848,10 +4913,10 @@ _cffi_f_flam_addmm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg5, (char **)&x5);
+      _cffi_type(64), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3863,7 +4928,7 @@ _cffi_f_flam_addmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3905,10 +4970,10 @@ _cffi_f_flam_all(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3928,7 +4993,7 @@ _cffi_f_flam_all(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -3972,10 +5037,10 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3989,10 +5054,10 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4004,7 +5069,7 @@ _cffi_f_flam_all_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4046,10 +5111,10 @@ _cffi_f_flam_amax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4069,7 +5134,7 @@ _cffi_f_flam_amax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4113,10 +5178,10 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4130,10 +5195,10 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4145,7 +5210,7 @@ _cffi_f_flam_amax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4187,10 +5252,10 @@ _cffi_f_flam_amin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4210,7 +5275,7 @@ _cffi_f_flam_amin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4254,10 +5319,10 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4271,10 +5336,10 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4286,7 +5351,7 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4328,10 +5393,10 @@ _cffi_f_flam_any(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4351,7 +5416,7 @@ _cffi_f_flam_any(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4395,10 +5460,10 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4412,10 +5477,10 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4427,7 +5492,7 @@ _cffi_f_flam_any_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4509,7 +5574,7 @@ _cffi_f_flam_arange(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4549,10 +5614,10 @@ _cffi_f_flam_argmax(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4568,7 +5633,7 @@ _cffi_f_flam_argmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4610,10 +5675,10 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4623,10 +5688,10 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4638,7 +5703,7 @@ _cffi_f_flam_argmax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4678,10 +5743,10 @@ _cffi_f_flam_argmin(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4697,7 +5762,7 @@ _cffi_f_flam_argmin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4739,10 +5804,10 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4752,10 +5817,10 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4767,7 +5832,7 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4813,10 +5878,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4826,10 +5891,10 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4849,12 +5914,287 @@ _cffi_f_flam_as_strided(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_as_strided _cffi_d_flam_as_strided
+#endif
+
+static flam_optimizer * _cffi_d_flam_asgd_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7)
+{
+  return flam_asgd_new(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_asgd_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  double x6;
+  int32_t x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_asgd_new", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_asgd_new(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_asgd_new _cffi_d_flam_asgd_new
+#endif
+
+static int32_t _cffi_d_flam_asgd_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, flam_tensor const * const * x10, size_t x11, double x12, double x13, double x14, double x15, double x16, int32_t x17, flam_tensor const * x18, flam_tensor const * x19)
+{
+  return flam_asgd_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_asgd_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  flam_tensor const * const * x8;
+  size_t x9;
+  flam_tensor const * const * x10;
+  size_t x11;
+  double x12;
+  double x13;
+  double x14;
+  double x15;
+  double x16;
+  int32_t x17;
+  flam_tensor const * x18;
+  flam_tensor const * x19;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+  PyObject *arg18;
+  PyObject *arg19;
+
+  if (!PyArg_UnpackTuple(args, "flam_asgd_step", 20, 20, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18, &arg19))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x11 = _cffi_to_c_int(arg11, size_t);
+  if (x11 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = (double)_cffi_to_c_double(arg12);
+  if (x12 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = (double)_cffi_to_c_double(arg13);
+  if (x13 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x14 = (double)_cffi_to_c_double(arg14);
+  if (x14 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x15 = (double)_cffi_to_c_double(arg15);
+  if (x15 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x16 = (double)_cffi_to_c_double(arg16);
+  if (x16 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x17 = _cffi_to_c_int(arg17, int32_t);
+  if (x17 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg18, (char **)&x18);
+  if (datasize != 0) {
+    x18 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg18, (char **)&x18,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg19, (char **)&x19);
+  if (datasize != 0) {
+    x19 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg19, (char **)&x19,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_asgd_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_asgd_step _cffi_d_flam_asgd_step
 #endif
 
 static flam_tensor * _cffi_d_flam_asin(flam_tensor const * x0)
@@ -4887,7 +6227,7 @@ _cffi_f_flam_asin(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4910,10 +6250,10 @@ _cffi_f_flam_asin_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4925,7 +6265,7 @@ _cffi_f_flam_asin_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -4963,10 +6303,10 @@ _cffi_f_flam_asin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -4978,7 +6318,7 @@ _cffi_f_flam_asin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5016,7 +6356,7 @@ _cffi_f_flam_asinh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5039,10 +6379,10 @@ _cffi_f_flam_asinh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5054,7 +6394,7 @@ _cffi_f_flam_asinh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5092,10 +6432,10 @@ _cffi_f_flam_asinh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5107,7 +6447,7 @@ _cffi_f_flam_asinh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5145,7 +6485,7 @@ _cffi_f_flam_atan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5198,7 +6538,7 @@ _cffi_f_flam_atan2(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5227,10 +6567,10 @@ _cffi_f_flam_atan2_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5251,7 +6591,7 @@ _cffi_f_flam_atan2_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5300,10 +6640,10 @@ _cffi_f_flam_atan2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5315,7 +6655,7 @@ _cffi_f_flam_atan2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5338,10 +6678,10 @@ _cffi_f_flam_atan_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5353,7 +6693,7 @@ _cffi_f_flam_atan_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5391,10 +6731,10 @@ _cffi_f_flam_atan_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5406,7 +6746,7 @@ _cffi_f_flam_atan_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5444,7 +6784,7 @@ _cffi_f_flam_atanh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5467,10 +6807,10 @@ _cffi_f_flam_atanh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5482,7 +6822,7 @@ _cffi_f_flam_atanh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5520,10 +6860,10 @@ _cffi_f_flam_atanh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5535,7 +6875,7 @@ _cffi_f_flam_atanh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5573,7 +6913,7 @@ _cffi_f_flam_atleast_1d(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5611,7 +6951,7 @@ _cffi_f_flam_atleast_2d(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5649,7 +6989,7 @@ _cffi_f_flam_atleast_3d(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -5810,10 +7150,10 @@ _cffi_f_flam_autocast_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(989), arg4, (char **)&x4);
+      _cffi_type(1109), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(989), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1109), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5953,10 +7293,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5966,10 +7306,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -5979,10 +7319,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg5, (char **)&x5);
+      _cffi_type(86), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6000,10 +7340,10 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg9, (char **)&x9);
+      _cffi_type(86), arg9, (char **)&x9);
   if (datasize != 0) {
     x9 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg9, (char **)&x9,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg9, (char **)&x9,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6015,7 +7355,7 @@ _cffi_f_flam_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6091,7 +7431,7 @@ _cffi_f_flam_baddbmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6126,10 +7466,10 @@ _cffi_f_flam_baddbmm_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6167,7 +7507,7 @@ _cffi_f_flam_baddbmm_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6239,10 +7579,10 @@ _cffi_f_flam_baddbmm_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg5, (char **)&x5);
+      _cffi_type(64), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6254,7 +7594,7 @@ _cffi_f_flam_baddbmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6304,19 +7644,19 @@ _cffi_f_flam_batch_norm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6358,7 +7698,7 @@ _cffi_f_flam_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6396,10 +7736,10 @@ _cffi_f_flam_bernoulli(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg1, (char **)&x1);
+      _cffi_type(371), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6411,7 +7751,7 @@ _cffi_f_flam_bernoulli(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6442,10 +7782,10 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6455,10 +7795,10 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg2, (char **)&x2);
+      _cffi_type(371), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6470,7 +7810,7 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6540,7 +7880,7 @@ _cffi_f_flam_binary_cross_entropy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6621,7 +7961,7 @@ _cffi_f_flam_binary_cross_entropy_with_logits(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6674,7 +8014,7 @@ _cffi_f_flam_bitwise_and(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6703,10 +8043,10 @@ _cffi_f_flam_bitwise_and_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6727,7 +8067,7 @@ _cffi_f_flam_bitwise_and_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6776,10 +8116,10 @@ _cffi_f_flam_bitwise_and_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6791,7 +8131,7 @@ _cffi_f_flam_bitwise_and_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6844,7 +8184,7 @@ _cffi_f_flam_bitwise_left_shift(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6873,10 +8213,10 @@ _cffi_f_flam_bitwise_left_shift_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6897,7 +8237,7 @@ _cffi_f_flam_bitwise_left_shift_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6946,10 +8286,10 @@ _cffi_f_flam_bitwise_left_shift_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -6961,7 +8301,7 @@ _cffi_f_flam_bitwise_left_shift_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -6999,7 +8339,7 @@ _cffi_f_flam_bitwise_not(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7022,10 +8362,10 @@ _cffi_f_flam_bitwise_not_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7037,7 +8377,7 @@ _cffi_f_flam_bitwise_not_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7075,10 +8415,10 @@ _cffi_f_flam_bitwise_not_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7090,7 +8430,7 @@ _cffi_f_flam_bitwise_not_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7143,7 +8483,7 @@ _cffi_f_flam_bitwise_or(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7172,10 +8512,10 @@ _cffi_f_flam_bitwise_or_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7196,7 +8536,7 @@ _cffi_f_flam_bitwise_or_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7245,10 +8585,10 @@ _cffi_f_flam_bitwise_or_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7260,7 +8600,7 @@ _cffi_f_flam_bitwise_or_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7313,7 +8653,7 @@ _cffi_f_flam_bitwise_right_shift(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7342,10 +8682,10 @@ _cffi_f_flam_bitwise_right_shift_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7366,7 +8706,7 @@ _cffi_f_flam_bitwise_right_shift_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7415,10 +8755,10 @@ _cffi_f_flam_bitwise_right_shift_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7430,7 +8770,7 @@ _cffi_f_flam_bitwise_right_shift_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7483,7 +8823,7 @@ _cffi_f_flam_bitwise_xor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7512,10 +8852,10 @@ _cffi_f_flam_bitwise_xor_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7536,7 +8876,7 @@ _cffi_f_flam_bitwise_xor_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7585,10 +8925,10 @@ _cffi_f_flam_bitwise_xor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7600,7 +8940,7 @@ _cffi_f_flam_bitwise_xor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7653,7 +8993,7 @@ _cffi_f_flam_bmm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7702,10 +9042,10 @@ _cffi_f_flam_bmm_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7717,7 +9057,7 @@ _cffi_f_flam_bmm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7746,10 +9086,10 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7765,7 +9105,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7805,10 +9145,10 @@ _cffi_f_flam_broadcast_to(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7824,7 +9164,7 @@ _cffi_f_flam_broadcast_to(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7855,10 +9195,10 @@ _cffi_f_flam_cat(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7878,7 +9218,7 @@ _cffi_f_flam_cat(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7911,10 +9251,10 @@ _cffi_f_flam_cat_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7928,10 +9268,10 @@ _cffi_f_flam_cat_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7943,7 +9283,7 @@ _cffi_f_flam_cat_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -7981,7 +9321,7 @@ _cffi_f_flam_ceil(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8004,10 +9344,10 @@ _cffi_f_flam_ceil_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8019,7 +9359,7 @@ _cffi_f_flam_ceil_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8057,10 +9397,10 @@ _cffi_f_flam_ceil_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8072,7 +9412,7 @@ _cffi_f_flam_ceil_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8120,7 +9460,7 @@ _cffi_f_flam_celu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8149,10 +9489,10 @@ _cffi_f_flam_celu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8168,12 +9508,50 @@ _cffi_f_flam_celu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_celu_ _cffi_d_flam_celu_
+#endif
+
+static flam_scheduler * _cffi_d_flam_chained_lr_new(flam_scheduler * x0)
+{
+  return flam_chained_lr_new(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_chained_lr_new(PyObject *self, PyObject *arg0)
+{
+  flam_scheduler * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(280), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_chained_lr_new(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_chained_lr_new _cffi_d_flam_chained_lr_new
 #endif
 
 static flam_tensor_list * _cffi_d_flam_chunk(flam_tensor const * x0, int64_t x1, int64_t x2)
@@ -8222,7 +9600,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8286,7 +9664,7 @@ _cffi_f_flam_clamp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8317,10 +9695,10 @@ _cffi_f_flam_clamp_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8350,7 +9728,7 @@ _cffi_f_flam_clamp_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8403,7 +9781,7 @@ _cffi_f_flam_clamp_max(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8432,10 +9810,10 @@ _cffi_f_flam_clamp_max_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8456,7 +9834,7 @@ _cffi_f_flam_clamp_max_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8505,10 +9883,10 @@ _cffi_f_flam_clamp_max_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8520,7 +9898,7 @@ _cffi_f_flam_clamp_max_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8573,7 +9951,7 @@ _cffi_f_flam_clamp_min(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8602,10 +9980,10 @@ _cffi_f_flam_clamp_min_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8626,7 +10004,7 @@ _cffi_f_flam_clamp_min_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8675,10 +10053,10 @@ _cffi_f_flam_clamp_min_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8690,7 +10068,7 @@ _cffi_f_flam_clamp_min_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8750,10 +10128,10 @@ _cffi_f_flam_clamp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8765,7 +10143,7 @@ _cffi_f_flam_clamp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8803,12 +10181,66 @@ _cffi_f_flam_clone(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_clone _cffi_d_flam_clone
+#endif
+
+static flam_scheduler * _cffi_d_flam_constant_lr_new(flam_optimizer * x0, double x1, int64_t x2)
+{
+  return flam_constant_lr_new(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_constant_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  double x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_constant_lr_new", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_constant_lr_new(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_constant_lr_new _cffi_d_flam_constant_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_contiguous(flam_tensor const * x0)
@@ -8841,7 +10273,7 @@ _cffi_f_flam_contiguous(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -8913,10 +10345,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8926,10 +10358,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg5, (char **)&x5);
+      _cffi_type(86), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8939,10 +10371,10 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg7, (char **)&x7);
+      _cffi_type(86), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8962,7 +10394,7 @@ _cffi_f_flam_conv1d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9034,10 +10466,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9047,10 +10479,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg5, (char **)&x5);
+      _cffi_type(86), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9060,10 +10492,10 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg7, (char **)&x7);
+      _cffi_type(86), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9083,7 +10515,7 @@ _cffi_f_flam_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9159,10 +10591,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9172,10 +10604,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg5, (char **)&x5);
+      _cffi_type(86), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9185,10 +10617,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg7, (char **)&x7);
+      _cffi_type(86), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9202,10 +10634,10 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg10, (char **)&x10);
+      _cffi_type(86), arg10, (char **)&x10);
   if (datasize != 0) {
     x10 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg10, (char **)&x10,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg10, (char **)&x10,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9221,7 +10653,7 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9259,7 +10691,7 @@ _cffi_f_flam_cos(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9282,10 +10714,10 @@ _cffi_f_flam_cos_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9297,7 +10729,7 @@ _cffi_f_flam_cos_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9335,10 +10767,10 @@ _cffi_f_flam_cos_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9350,7 +10782,7 @@ _cffi_f_flam_cos_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9388,7 +10820,7 @@ _cffi_f_flam_cosh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9411,10 +10843,10 @@ _cffi_f_flam_cosh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9426,7 +10858,7 @@ _cffi_f_flam_cosh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9464,10 +10896,10 @@ _cffi_f_flam_cosh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9479,7 +10911,7 @@ _cffi_f_flam_cosh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9510,10 +10942,10 @@ _cffi_f_flam_cosine_annealing_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg0, (char **)&x0);
+      _cffi_type(208), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9533,12 +10965,72 @@ _cffi_f_flam_cosine_annealing_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1018));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_cosine_annealing_lr_new _cffi_d_flam_cosine_annealing_lr_new
+#endif
+
+static flam_scheduler * _cffi_d_flam_cosine_annealing_warm_restarts_new(flam_optimizer * x0, int64_t x1, int64_t x2, double x3)
+{
+  return flam_cosine_annealing_warm_restarts_new(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cosine_annealing_warm_restarts_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  int64_t x1;
+  int64_t x2;
+  double x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cosine_annealing_warm_restarts_new", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cosine_annealing_warm_restarts_new(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cosine_annealing_warm_restarts_new _cffi_d_flam_cosine_annealing_warm_restarts_new
 #endif
 
 static flam_tensor * _cffi_d_flam_count_nonzero(flam_tensor const * x0, int64_t const * x1, size_t x2)
@@ -9573,10 +11065,10 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9592,7 +11084,7 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9674,7 +11166,7 @@ _cffi_f_flam_cross_entropy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9701,7 +11193,7 @@ _cffi_f_flam_cuda_unavailable_reason(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -9754,7 +11246,7 @@ _cffi_f_flam_cumprod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9785,10 +11277,10 @@ _cffi_f_flam_cumprod_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9808,7 +11300,7 @@ _cffi_f_flam_cumprod_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9858,10 +11350,10 @@ _cffi_f_flam_cumprod_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9873,7 +11365,7 @@ _cffi_f_flam_cumprod_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9927,7 +11419,7 @@ _cffi_f_flam_cumsum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9958,10 +11450,10 @@ _cffi_f_flam_cumsum_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -9981,7 +11473,7 @@ _cffi_f_flam_cumsum_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10031,10 +11523,10 @@ _cffi_f_flam_cumsum_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10046,12 +11538,108 @@ _cffi_f_flam_cumsum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_cumsum_out _cffi_d_flam_cumsum_out
+#endif
+
+static flam_scheduler * _cffi_d_flam_cyclic_lr_new(flam_optimizer * x0, double x1, double x2, double x3, double x4, int32_t x5, double x6, int32_t x7, double x8, double x9)
+{
+  return flam_cyclic_lr_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cyclic_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  double x1;
+  double x2;
+  double x3;
+  double x4;
+  int32_t x5;
+  double x6;
+  int32_t x7;
+  double x8;
+  double x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_cyclic_lr_new", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = (double)_cffi_to_c_double(arg8);
+  if (x8 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = (double)_cffi_to_c_double(arg9);
+  if (x9 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cyclic_lr_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cyclic_lr_new _cffi_d_flam_cyclic_lr_new
 #endif
 
 static flam_dataset * _cffi_d_flam_dataset_from_tensors(flam_tensor const * const * x0, size_t x1)
@@ -10075,10 +11663,10 @@ _cffi_f_flam_dataset_from_tensors(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10094,7 +11682,7 @@ _cffi_f_flam_dataset_from_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10117,10 +11705,10 @@ _cffi_f_flam_dataset_new(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(37), arg0, (char **)&x0);
+      _cffi_type(41), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset_vtable const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(37), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(41), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10132,7 +11720,7 @@ _cffi_f_flam_dataset_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10153,10 +11741,10 @@ _cffi_f_flam_dataset_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(64), arg0, (char **)&x0);
+      _cffi_type(68), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10191,10 +11779,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1211), arg0, (char **)&x0);
+      _cffi_type(1482), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1482), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10244,7 +11832,7 @@ _cffi_f_flam_detach(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10319,19 +11907,19 @@ _cffi_f_flam_device_capability(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(884), arg1, (char **)&x1);
+      _cffi_type(1004), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(884), arg2, (char **)&x2);
+      _cffi_type(1004), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(884), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1004), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10538,19 +12126,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(954), arg1, (char **)&x1);
+      _cffi_type(1074), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(954), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1074), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(954), arg2, (char **)&x2);
+      _cffi_type(1074), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(954), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1074), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10593,7 +12181,7 @@ _cffi_f_flam_device_model(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -10653,7 +12241,7 @@ _cffi_f_flam_device_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -10681,19 +12269,19 @@ _cffi_f_flam_device_parse(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg0, (char **)&x0);
+      _cffi_type(72), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(884), arg1, (char **)&x1);
+      _cffi_type(1004), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10738,10 +12326,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(989), arg1, (char **)&x1);
+      _cffi_type(1109), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(989), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1109), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -10874,7 +12462,7 @@ _cffi_f_flam_device_unavailable_reason(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -10933,7 +12521,7 @@ _cffi_f_flam_diagonal(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10992,7 +12580,7 @@ _cffi_f_flam_div(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11023,10 +12611,10 @@ _cffi_f_flam_div_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11051,7 +12639,7 @@ _cffi_f_flam_div_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11106,10 +12694,10 @@ _cffi_f_flam_div_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11121,7 +12709,7 @@ _cffi_f_flam_div_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11174,7 +12762,7 @@ _cffi_f_flam_dot(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11223,10 +12811,10 @@ _cffi_f_flam_dot_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11238,7 +12826,7 @@ _cffi_f_flam_dot_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11292,7 +12880,7 @@ _cffi_f_flam_dropout(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11323,10 +12911,10 @@ _cffi_f_flam_dropout_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11346,7 +12934,7 @@ _cffi_f_flam_dropout_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11375,10 +12963,10 @@ _cffi_f_flam_dstack(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11394,7 +12982,7 @@ _cffi_f_flam_dstack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11442,7 +13030,7 @@ _cffi_f_flam_elu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11471,10 +13059,10 @@ _cffi_f_flam_elu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11490,7 +13078,7 @@ _cffi_f_flam_elu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11539,10 +13127,10 @@ _cffi_f_flam_embedding(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11554,7 +13142,7 @@ _cffi_f_flam_embedding(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11589,10 +13177,10 @@ _cffi_f_flam_empty(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11620,7 +13208,7 @@ _cffi_f_flam_empty(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11680,7 +13268,7 @@ _cffi_f_flam_empty_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11719,10 +13307,10 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11732,10 +13320,10 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11763,7 +13351,7 @@ _cffi_f_flam_empty_strided(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11816,7 +13404,7 @@ _cffi_f_flam_eq(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11845,10 +13433,10 @@ _cffi_f_flam_eq_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11869,7 +13457,7 @@ _cffi_f_flam_eq_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11918,10 +13506,10 @@ _cffi_f_flam_eq_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11933,7 +13521,7 @@ _cffi_f_flam_eq_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11971,7 +13559,7 @@ _cffi_f_flam_erf(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -11994,10 +13582,10 @@ _cffi_f_flam_erf_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12009,7 +13597,7 @@ _cffi_f_flam_erf_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12047,10 +13635,10 @@ _cffi_f_flam_erf_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12062,7 +13650,7 @@ _cffi_f_flam_erf_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12100,7 +13688,7 @@ _cffi_f_flam_erfc(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12123,10 +13711,10 @@ _cffi_f_flam_erfc_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12138,7 +13726,7 @@ _cffi_f_flam_erfc_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12176,10 +13764,10 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12191,7 +13779,7 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12306,7 +13894,7 @@ _cffi_f_flam_error_message(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -12343,7 +13931,7 @@ _cffi_f_flam_error_message_of(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12370,7 +13958,7 @@ _cffi_f_flam_error_payload(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
   return pyresult;
 }
 #else
@@ -12390,10 +13978,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1290), arg0, (char **)&x0);
+      _cffi_type(1561), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1290), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1561), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12426,10 +14014,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1290), arg0, (char **)&x0);
+      _cffi_type(1561), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1290), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1561), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12470,24 +14058,24 @@ _cffi_f_flam_error_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg0, (char **)&x0);
+      _cffi_type(72), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(186), arg1, (char **)&x1);
+      _cffi_type(306), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(186), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(306), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
-  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(841));
+  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(961));
   if (x2 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -12525,7 +14113,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1290));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1561));
   return pyresult;
 }
 #else
@@ -12547,10 +14135,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(898), arg0, (char **)&x0);
+      _cffi_type(1018), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(898), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12593,28 +14181,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(898), arg0, (char **)&x0);
+      _cffi_type(1018), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(898), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(898), arg1, (char **)&x1);
+      _cffi_type(1018), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(898), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1018), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(903), arg2, (char **)&x2);
+      _cffi_type(1023), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(903), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1023), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12667,7 +14255,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(894));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1014));
   return pyresult;
 }
 #else
@@ -12695,19 +14283,19 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(898), arg0, (char **)&x0);
+      _cffi_type(1018), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(898), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(884), arg1, (char **)&x1);
+      _cffi_type(1004), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12748,19 +14336,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(894), arg0, (char **)&x0);
+      _cffi_type(1014), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(894), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1014), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg1, (char **)&x1);
+      _cffi_type(1015), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12793,10 +14381,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(894), arg0, (char **)&x0);
+      _cffi_type(1014), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(894), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1014), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12829,10 +14417,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(894), arg0, (char **)&x0);
+      _cffi_type(1014), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(894), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1014), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12882,7 +14470,7 @@ _cffi_f_flam_exp(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12920,7 +14508,7 @@ _cffi_f_flam_exp2(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12943,10 +14531,10 @@ _cffi_f_flam_exp2_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12958,7 +14546,7 @@ _cffi_f_flam_exp2_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -12996,10 +14584,10 @@ _cffi_f_flam_exp2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13011,7 +14599,7 @@ _cffi_f_flam_exp2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13034,10 +14622,10 @@ _cffi_f_flam_exp_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13049,7 +14637,7 @@ _cffi_f_flam_exp_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13087,10 +14675,10 @@ _cffi_f_flam_exp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13102,7 +14690,7 @@ _cffi_f_flam_exp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13142,10 +14730,10 @@ _cffi_f_flam_expand(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13161,7 +14749,7 @@ _cffi_f_flam_expand(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13214,7 +14802,7 @@ _cffi_f_flam_expand_as(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13252,7 +14840,7 @@ _cffi_f_flam_expm1(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13275,10 +14863,10 @@ _cffi_f_flam_expm1_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13290,7 +14878,7 @@ _cffi_f_flam_expm1_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13328,10 +14916,10 @@ _cffi_f_flam_expm1_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13343,7 +14931,7 @@ _cffi_f_flam_expm1_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13374,10 +14962,10 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13387,10 +14975,10 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg2, (char **)&x2);
+      _cffi_type(371), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13402,12 +14990,60 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_exponential_ _cffi_d_flam_exponential_
+#endif
+
+static flam_scheduler * _cffi_d_flam_exponential_lr_new(flam_optimizer * x0, double x1)
+{
+  return flam_exponential_lr_new(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_exponential_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  double x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_exponential_lr_new", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_exponential_lr_new(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_exponential_lr_new _cffi_d_flam_exponential_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_eye(int64_t x0, int64_t const * x1, int32_t x2, int32_t x3, int32_t x4)
@@ -13441,10 +15077,10 @@ _cffi_f_flam_eye(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13468,7 +15104,7 @@ _cffi_f_flam_eye(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13497,10 +15133,10 @@ _cffi_f_flam_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13521,7 +15157,7 @@ _cffi_f_flam_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13575,7 +15211,7 @@ _cffi_f_flam_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13615,10 +15251,10 @@ _cffi_f_flam_flip(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13634,7 +15270,7 @@ _cffi_f_flam_flip(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13672,7 +15308,7 @@ _cffi_f_flam_fliplr(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13710,7 +15346,7 @@ _cffi_f_flam_flipud(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13748,7 +15384,7 @@ _cffi_f_flam_floor(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13771,10 +15407,10 @@ _cffi_f_flam_floor_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13786,7 +15422,7 @@ _cffi_f_flam_floor_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13839,7 +15475,7 @@ _cffi_f_flam_floor_divide(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13868,10 +15504,10 @@ _cffi_f_flam_floor_divide_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13892,7 +15528,7 @@ _cffi_f_flam_floor_divide_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13941,10 +15577,10 @@ _cffi_f_flam_floor_divide_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -13956,7 +15592,7 @@ _cffi_f_flam_floor_divide_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -13994,10 +15630,10 @@ _cffi_f_flam_floor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14009,7 +15645,7 @@ _cffi_f_flam_floor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14062,7 +15698,7 @@ _cffi_f_flam_fmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14111,10 +15747,10 @@ _cffi_f_flam_fmax_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14126,7 +15762,7 @@ _cffi_f_flam_fmax_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14179,7 +15815,7 @@ _cffi_f_flam_fmin(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14228,10 +15864,10 @@ _cffi_f_flam_fmin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14243,7 +15879,7 @@ _cffi_f_flam_fmin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14296,7 +15932,7 @@ _cffi_f_flam_fmod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14325,10 +15961,10 @@ _cffi_f_flam_fmod_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14349,7 +15985,7 @@ _cffi_f_flam_fmod_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14398,10 +16034,10 @@ _cffi_f_flam_fmod_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14413,7 +16049,7 @@ _cffi_f_flam_fmod_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14434,10 +16070,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1296), arg0, (char **)&x0);
+      _cffi_type(1567), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1296), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1567), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14487,7 +16123,7 @@ _cffi_f_flam_frac(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14510,10 +16146,10 @@ _cffi_f_flam_frac_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14525,7 +16161,7 @@ _cffi_f_flam_frac_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14563,10 +16199,10 @@ _cffi_f_flam_frac_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14578,7 +16214,7 @@ _cffi_f_flam_frac_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14601,10 +16237,10 @@ _cffi_f_flam_frame_keep(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14616,7 +16252,7 @@ _cffi_f_flam_frame_keep(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14709,10 +16345,10 @@ _cffi_f_flam_full(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14749,7 +16385,7 @@ _cffi_f_flam_full(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14820,7 +16456,7 @@ _cffi_f_flam_full_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -14863,19 +16499,19 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(845), arg0, (char **)&x0);
+      _cffi_type(965), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_function const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(845), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(965), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg1, (char **)&x1);
+      _cffi_type(44), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14885,10 +16521,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg3, (char **)&x3);
+      _cffi_type(44), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14898,10 +16534,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg5, (char **)&x5);
+      _cffi_type(44), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14911,10 +16547,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg7, (char **)&x7);
+      _cffi_type(44), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14930,7 +16566,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15019,7 +16655,7 @@ _cffi_f_flam_gather(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15074,10 +16710,10 @@ _cffi_f_flam_gather_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15089,7 +16725,7 @@ _cffi_f_flam_gather_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15142,7 +16778,7 @@ _cffi_f_flam_ge(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15171,10 +16807,10 @@ _cffi_f_flam_ge_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15195,7 +16831,7 @@ _cffi_f_flam_ge_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15244,10 +16880,10 @@ _cffi_f_flam_ge_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15259,7 +16895,7 @@ _cffi_f_flam_ge_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15307,7 +16943,7 @@ _cffi_f_flam_gelu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -15338,7 +16974,7 @@ _cffi_f_flam_generator_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(251));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(371));
   return pyresult;
 }
 #else
@@ -15360,10 +16996,10 @@ _cffi_f_flam_generator_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(919), arg0, (char **)&x0);
+      _cffi_type(1039), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(919), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1039), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15398,10 +17034,10 @@ _cffi_f_flam_generator_initial_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(919), arg0, (char **)&x0);
+      _cffi_type(1039), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(919), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1039), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15442,10 +17078,10 @@ _cffi_f_flam_generator_manual_seed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg0, (char **)&x0);
+      _cffi_type(371), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15492,7 +17128,7 @@ _cffi_f_flam_generator_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(251));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(371));
   return pyresult;
 }
 #else
@@ -15514,10 +17150,10 @@ _cffi_f_flam_generator_offset(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(919), arg0, (char **)&x0);
+      _cffi_type(1039), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(919), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1039), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15550,10 +17186,10 @@ _cffi_f_flam_generator_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg0, (char **)&x0);
+      _cffi_type(371), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15588,10 +17224,10 @@ _cffi_f_flam_generator_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg0, (char **)&x0);
+      _cffi_type(371), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15634,10 +17270,10 @@ _cffi_f_flam_generator_set_state(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg0, (char **)&x0);
+      _cffi_type(371), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15824,10 +17460,10 @@ _cffi_f_flam_grad_scaler_begin_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15837,10 +17473,10 @@ _cffi_f_flam_grad_scaler_begin_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg2, (char **)&x2);
+      _cffi_type(44), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15889,10 +17525,10 @@ _cffi_f_flam_grad_scaler_configure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15939,10 +17575,10 @@ _cffi_f_flam_grad_scaler_enabled(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(213), arg0, (char **)&x0);
+      _cffi_type(333), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(213), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(333), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15985,10 +17621,10 @@ _cffi_f_flam_grad_scaler_found_inf(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(213), arg0, (char **)&x0);
+      _cffi_type(333), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(213), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(333), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16008,7 +17644,7 @@ _cffi_f_flam_grad_scaler_found_inf(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16067,7 +17703,7 @@ _cffi_f_flam_grad_scaler_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(209));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(329));
   return pyresult;
 }
 #else
@@ -16087,10 +17723,10 @@ _cffi_f_flam_grad_scaler_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16131,10 +17767,10 @@ _cffi_f_flam_grad_scaler_scale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16155,7 +17791,7 @@ _cffi_f_flam_grad_scaler_scale(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16184,10 +17820,10 @@ _cffi_f_flam_grad_scaler_set_scale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16232,19 +17868,19 @@ _cffi_f_flam_grad_scaler_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg1, (char **)&x1);
+      _cffi_type(208), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16285,19 +17921,19 @@ _cffi_f_flam_grad_scaler_unscale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg1, (char **)&x1);
+      _cffi_type(208), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16342,10 +17978,10 @@ _cffi_f_flam_grad_scaler_unscale_params(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16355,10 +17991,10 @@ _cffi_f_flam_grad_scaler_unscale_params(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg2, (char **)&x2);
+      _cffi_type(44), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16397,10 +18033,10 @@ _cffi_f_flam_grad_scaler_update(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(209), arg0, (char **)&x0);
+      _cffi_type(329), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(209), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16465,7 +18101,7 @@ _cffi_f_flam_gt(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16494,10 +18130,10 @@ _cffi_f_flam_gt_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16518,7 +18154,7 @@ _cffi_f_flam_gt_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16567,10 +18203,10 @@ _cffi_f_flam_gt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16582,7 +18218,7 @@ _cffi_f_flam_gt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16620,7 +18256,7 @@ _cffi_f_flam_hardsigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16643,10 +18279,10 @@ _cffi_f_flam_hardsigmoid_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16658,7 +18294,7 @@ _cffi_f_flam_hardsigmoid_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16696,7 +18332,7 @@ _cffi_f_flam_hardswish(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16719,10 +18355,10 @@ _cffi_f_flam_hardswish_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16734,7 +18370,7 @@ _cffi_f_flam_hardswish_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16788,7 +18424,7 @@ _cffi_f_flam_hardtanh(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16819,10 +18455,10 @@ _cffi_f_flam_hardtanh_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16842,7 +18478,7 @@ _cffi_f_flam_hardtanh_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -16863,10 +18499,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1305), arg0, (char **)&x0);
+      _cffi_type(1576), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1305), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1576), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16899,10 +18535,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1305), arg0, (char **)&x0);
+      _cffi_type(1576), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1305), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1576), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16943,10 +18579,10 @@ _cffi_f_flam_hstack(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16962,7 +18598,7 @@ _cffi_f_flam_hstack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17027,7 +18663,7 @@ _cffi_f_flam_huber_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17103,7 +18739,7 @@ _cffi_f_flam_index_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17138,10 +18774,10 @@ _cffi_f_flam_index_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17179,7 +18815,7 @@ _cffi_f_flam_index_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17251,10 +18887,10 @@ _cffi_f_flam_index_add_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg5, (char **)&x5);
+      _cffi_type(64), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17266,7 +18902,7 @@ _cffi_f_flam_index_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17336,7 +18972,7 @@ _cffi_f_flam_index_copy(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17369,10 +19005,10 @@ _cffi_f_flam_index_copy_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17406,7 +19042,7 @@ _cffi_f_flam_index_copy_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17472,10 +19108,10 @@ _cffi_f_flam_index_copy_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17487,7 +19123,7 @@ _cffi_f_flam_index_copy_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17557,7 +19193,7 @@ _cffi_f_flam_index_fill(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17590,10 +19226,10 @@ _cffi_f_flam_index_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17627,7 +19263,7 @@ _cffi_f_flam_index_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17686,7 +19322,7 @@ _cffi_f_flam_index_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17741,10 +19377,10 @@ _cffi_f_flam_index_select_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17756,7 +19392,7 @@ _cffi_f_flam_index_select_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17841,10 +19477,10 @@ _cffi_f_flam_init_constant(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17893,10 +19529,10 @@ _cffi_f_flam_init_kaiming_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17910,10 +19546,10 @@ _cffi_f_flam_init_kaiming_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17958,10 +19594,10 @@ _cffi_f_flam_init_kaiming_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17975,10 +19611,10 @@ _cffi_f_flam_init_kaiming_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18023,10 +19659,10 @@ _cffi_f_flam_init_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18040,10 +19676,10 @@ _cffi_f_flam_init_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18088,10 +19724,10 @@ _cffi_f_flam_init_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18105,10 +19741,10 @@ _cffi_f_flam_init_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18151,10 +19787,10 @@ _cffi_f_flam_init_xavier_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18164,10 +19800,10 @@ _cffi_f_flam_init_xavier_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg2, (char **)&x2);
+      _cffi_type(371), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18210,10 +19846,10 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18223,10 +19859,10 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg2, (char **)&x2);
+      _cffi_type(371), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18309,7 +19945,7 @@ _cffi_f_flam_isclose(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18347,7 +19983,7 @@ _cffi_f_flam_isfinite(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18385,7 +20021,7 @@ _cffi_f_flam_isinf(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18423,7 +20059,7 @@ _cffi_f_flam_isnan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18488,7 +20124,7 @@ _cffi_f_flam_kl_div(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18547,12 +20183,65 @@ _cffi_f_flam_l1_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_l1_loss _cffi_d_flam_l1_loss
+#endif
+
+static flam_scheduler * _cffi_d_flam_lambda_lr_new(flam_optimizer * x0, flam_rate_callback const * x1)
+{
+  return flam_lambda_lr_new(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lambda_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  flam_rate_callback const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_lambda_lr_new", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(249), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_rate_callback const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(249), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lambda_lr_new(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lambda_lr_new _cffi_d_flam_lambda_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_layer_norm(flam_tensor const * x0, int64_t const * x1, size_t x2, flam_tensor const * x3, flam_tensor const * x4, double x5)
@@ -18593,10 +20282,10 @@ _cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18634,12 +20323,108 @@ _cffi_f_flam_layer_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_layer_norm _cffi_d_flam_layer_norm
+#endif
+
+static flam_optimizer * _cffi_d_flam_lbfgs_new(flam_tensor const * const * x0, size_t x1, double x2, int64_t x3, int64_t x4, double x5, double x6, int64_t x7, int32_t x8, int32_t x9)
+{
+  return flam_lbfgs_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lbfgs_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  int64_t x3;
+  int64_t x4;
+  double x5;
+  double x6;
+  int64_t x7;
+  int32_t x8;
+  int32_t x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_lbfgs_new", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int64_t);
+  if (x4 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int64_t);
+  if (x7 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lbfgs_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lbfgs_new _cffi_d_flam_lbfgs_new
 #endif
 
 static flam_tensor * _cffi_d_flam_le(flam_tensor const * x0, flam_tensor const * x1)
@@ -18687,7 +20472,7 @@ _cffi_f_flam_le(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18716,10 +20501,10 @@ _cffi_f_flam_le_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18740,7 +20525,7 @@ _cffi_f_flam_le_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18789,10 +20574,10 @@ _cffi_f_flam_le_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18804,7 +20589,7 @@ _cffi_f_flam_le_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18831,7 +20616,7 @@ _cffi_f_flam_leak_report(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -18906,7 +20691,7 @@ _cffi_f_flam_leaky_relu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18935,10 +20720,10 @@ _cffi_f_flam_leaky_relu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18954,7 +20739,7 @@ _cffi_f_flam_leaky_relu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19018,7 +20803,7 @@ _cffi_f_flam_lerp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19049,10 +20834,10 @@ _cffi_f_flam_lerp_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19082,7 +20867,7 @@ _cffi_f_flam_lerp_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19142,10 +20927,10 @@ _cffi_f_flam_lerp_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19157,7 +20942,7 @@ _cffi_f_flam_lerp_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19180,10 +20965,10 @@ _cffi_f_flam_library_directory_add(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg0, (char **)&x0);
+      _cffi_type(72), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19222,7 +21007,7 @@ _cffi_f_flam_library_report(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -19285,12 +21070,72 @@ _cffi_f_flam_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_linear _cffi_d_flam_linear
+#endif
+
+static flam_scheduler * _cffi_d_flam_linear_lr_new(flam_optimizer * x0, double x1, double x2, int64_t x3)
+{
+  return flam_linear_lr_new(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_linear_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  double x1;
+  double x2;
+  int64_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_linear_lr_new", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_linear_lr_new(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_linear_lr_new _cffi_d_flam_linear_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_linspace(double x0, double x1, int64_t x2, int32_t x3, int32_t x4, int32_t x5)
@@ -19350,7 +21195,7 @@ _cffi_f_flam_linspace(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   return pyresult;
 }
 #else
@@ -19378,19 +21223,19 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(64), arg0, (char **)&x0);
+      _cffi_type(68), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(65), arg1, (char **)&x1);
+      _cffi_type(69), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_loader_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(65), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(69), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19402,7 +21247,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(948));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1068));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19423,10 +21268,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1308), arg0, (char **)&x0);
+      _cffi_type(1579), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1308), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1579), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19469,28 +21314,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(953), arg0, (char **)&x0);
+      _cffi_type(1073), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(953), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1073), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(954), arg1, (char **)&x1);
+      _cffi_type(1074), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(954), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1074), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(954), arg2, (char **)&x2);
+      _cffi_type(1074), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(954), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1074), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19525,10 +21370,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(953), arg0, (char **)&x0);
+      _cffi_type(1073), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(953), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1073), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19571,19 +21416,19 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(948), arg0, (char **)&x0);
+      _cffi_type(1068), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(948), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1068), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19637,7 +21482,7 @@ _cffi_f_flam_log(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19675,7 +21520,7 @@ _cffi_f_flam_log10(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19698,10 +21543,10 @@ _cffi_f_flam_log10_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19713,7 +21558,7 @@ _cffi_f_flam_log10_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19751,10 +21596,10 @@ _cffi_f_flam_log10_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19766,7 +21611,7 @@ _cffi_f_flam_log10_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19804,7 +21649,7 @@ _cffi_f_flam_log1p(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19827,10 +21672,10 @@ _cffi_f_flam_log1p_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19842,7 +21687,7 @@ _cffi_f_flam_log1p_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19880,10 +21725,10 @@ _cffi_f_flam_log1p_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19895,7 +21740,7 @@ _cffi_f_flam_log1p_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19933,7 +21778,7 @@ _cffi_f_flam_log2(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -19956,10 +21801,10 @@ _cffi_f_flam_log2_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19971,7 +21816,7 @@ _cffi_f_flam_log2_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20009,10 +21854,10 @@ _cffi_f_flam_log2_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20024,7 +21869,7 @@ _cffi_f_flam_log2_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20047,10 +21892,10 @@ _cffi_f_flam_log_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20062,7 +21907,7 @@ _cffi_f_flam_log_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20100,10 +21945,10 @@ _cffi_f_flam_log_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20115,7 +21960,7 @@ _cffi_f_flam_log_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20169,7 +22014,7 @@ _cffi_f_flam_log_softmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20222,7 +22067,7 @@ _cffi_f_flam_logical_and(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20251,10 +22096,10 @@ _cffi_f_flam_logical_and_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20275,7 +22120,7 @@ _cffi_f_flam_logical_and_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20324,10 +22169,10 @@ _cffi_f_flam_logical_and_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20339,7 +22184,7 @@ _cffi_f_flam_logical_and_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20377,7 +22222,7 @@ _cffi_f_flam_logical_not(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20400,10 +22245,10 @@ _cffi_f_flam_logical_not_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20415,7 +22260,7 @@ _cffi_f_flam_logical_not_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20453,10 +22298,10 @@ _cffi_f_flam_logical_not_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20468,7 +22313,7 @@ _cffi_f_flam_logical_not_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20521,7 +22366,7 @@ _cffi_f_flam_logical_or(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20550,10 +22395,10 @@ _cffi_f_flam_logical_or_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20574,7 +22419,7 @@ _cffi_f_flam_logical_or_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20623,10 +22468,10 @@ _cffi_f_flam_logical_or_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20638,7 +22483,7 @@ _cffi_f_flam_logical_or_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20691,7 +22536,7 @@ _cffi_f_flam_logical_xor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20720,10 +22565,10 @@ _cffi_f_flam_logical_xor_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20744,7 +22589,7 @@ _cffi_f_flam_logical_xor_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20793,10 +22638,10 @@ _cffi_f_flam_logical_xor_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20808,7 +22653,7 @@ _cffi_f_flam_logical_xor_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20846,7 +22691,7 @@ _cffi_f_flam_logsigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -20917,7 +22762,7 @@ _cffi_f_flam_logspace(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   return pyresult;
 }
 #else
@@ -20958,10 +22803,10 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -20981,7 +22826,7 @@ _cffi_f_flam_logsumexp(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21034,7 +22879,7 @@ _cffi_f_flam_lt(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21063,10 +22908,10 @@ _cffi_f_flam_lt_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21087,7 +22932,7 @@ _cffi_f_flam_lt_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21136,10 +22981,10 @@ _cffi_f_flam_lt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21151,7 +22996,7 @@ _cffi_f_flam_lt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21245,7 +23090,7 @@ _cffi_f_flam_masked_fill(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21276,10 +23121,10 @@ _cffi_f_flam_masked_fill_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21309,7 +23154,7 @@ _cffi_f_flam_masked_fill_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21362,7 +23207,7 @@ _cffi_f_flam_matmul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21411,10 +23256,10 @@ _cffi_f_flam_matmul_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21426,7 +23271,7 @@ _cffi_f_flam_matmul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21464,7 +23309,7 @@ _cffi_f_flam_max(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21516,19 +23361,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1123), arg3, (char **)&x3);
+      _cffi_type(1384), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1123), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1384), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1123), arg4, (char **)&x4);
+      _cffi_type(1384), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1123), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1384), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21594,10 +23439,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21607,10 +23452,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21620,10 +23465,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg5, (char **)&x5);
+      _cffi_type(86), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21633,10 +23478,10 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg7, (char **)&x7);
+      _cffi_type(86), arg7, (char **)&x7);
   if (datasize != 0) {
     x7 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg7, (char **)&x7,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg7, (char **)&x7,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21656,7 +23501,7 @@ _cffi_f_flam_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21709,7 +23554,7 @@ _cffi_f_flam_maximum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21758,10 +23603,10 @@ _cffi_f_flam_maximum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21773,7 +23618,7 @@ _cffi_f_flam_maximum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21817,10 +23662,10 @@ _cffi_f_flam_mean(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21844,7 +23689,7 @@ _cffi_f_flam_mean(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21890,10 +23735,10 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21911,10 +23756,10 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg5, (char **)&x5);
+      _cffi_type(64), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21926,7 +23771,7 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22113,7 +23958,7 @@ _cffi_f_flam_memory_pinned_stats(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -22299,7 +24144,7 @@ _cffi_f_flam_memory_snapshot(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -22333,19 +24178,19 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(954), arg2, (char **)&x2);
+      _cffi_type(1074), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(954), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1074), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22388,7 +24233,7 @@ _cffi_f_flam_memory_stats(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -22428,7 +24273,7 @@ _cffi_f_flam_memory_summary(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   return pyresult;
 }
 #else
@@ -22458,10 +24303,10 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22481,7 +24326,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22519,7 +24364,7 @@ _cffi_f_flam_min(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22571,19 +24416,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1123), arg3, (char **)&x3);
+      _cffi_type(1384), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1123), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1384), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1123), arg4, (char **)&x4);
+      _cffi_type(1384), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1123), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1384), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22648,7 +24493,7 @@ _cffi_f_flam_minimum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22697,10 +24542,10 @@ _cffi_f_flam_minimum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22712,7 +24557,7 @@ _cffi_f_flam_minimum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22750,7 +24595,7 @@ _cffi_f_flam_mish(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22773,10 +24618,10 @@ _cffi_f_flam_mish_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22788,7 +24633,7 @@ _cffi_f_flam_mish_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22841,7 +24686,7 @@ _cffi_f_flam_mm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22890,10 +24735,10 @@ _cffi_f_flam_mm_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22905,7 +24750,7 @@ _cffi_f_flam_mm_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -22938,10 +24783,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22951,19 +24796,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(988), arg2, (char **)&x2);
+      _cffi_type(1108), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(988), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1108), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(989), arg3, (char **)&x3);
+      _cffi_type(1109), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(989), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1109), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23004,19 +24849,19 @@ _cffi_f_flam_module_append(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg1, (char **)&x1);
+      _cffi_type(1078), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23066,10 +24911,10 @@ _cffi_f_flam_module_buffer(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23081,7 +24926,7 @@ _cffi_f_flam_module_buffer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23119,10 +24964,10 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23134,7 +24979,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23220,7 +25065,7 @@ _cffi_f_flam_module_child_name(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23258,7 +25103,7 @@ _cffi_f_flam_module_format(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23344,7 +25189,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23392,7 +25237,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23421,19 +25266,19 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg0, (char **)&x0);
+      _cffi_type(72), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(69), arg1, (char **)&x1);
+      _cffi_type(73), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module_vtable const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(69), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(73), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23445,7 +25290,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23521,10 +25366,10 @@ _cffi_f_flam_module_parameter(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23536,7 +25381,7 @@ _cffi_f_flam_module_parameter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -23595,10 +25440,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23639,19 +25484,19 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23692,10 +25537,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23740,10 +25585,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23780,10 +25625,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23828,19 +25673,19 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23896,28 +25741,28 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg2, (char **)&x2);
+      _cffi_type(1078), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23960,19 +25805,19 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24031,7 +25876,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24060,10 +25905,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24117,7 +25962,7 @@ _cffi_f_flam_module_type(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24146,10 +25991,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(958), arg0, (char **)&x0);
+      _cffi_type(1078), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(958), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24209,10 +26054,10 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24222,10 +26067,10 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24241,7 +26086,7 @@ _cffi_f_flam_movedim(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24300,7 +26145,7 @@ _cffi_f_flam_mse_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24353,7 +26198,7 @@ _cffi_f_flam_mul(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24382,10 +26227,10 @@ _cffi_f_flam_mul_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24406,7 +26251,7 @@ _cffi_f_flam_mul_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24455,10 +26300,10 @@ _cffi_f_flam_mul_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24470,12 +26315,77 @@ _cffi_f_flam_mul_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_mul_out _cffi_d_flam_mul_out
+#endif
+
+static flam_scheduler * _cffi_d_flam_multi_step_lr_new(flam_optimizer * x0, int64_t const * x1, size_t x2, double x3)
+{
+  return flam_multi_step_lr_new(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multi_step_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  int64_t const * x1;
+  size_t x2;
+  double x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_multi_step_lr_new", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multi_step_lr_new(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multi_step_lr_new _cffi_d_flam_multi_step_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_multinomial(flam_tensor const * x0, int64_t x1, int32_t x2, flam_generator * x3)
@@ -24520,10 +26430,10 @@ _cffi_f_flam_multinomial(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24535,12 +26445,65 @@ _cffi_f_flam_multinomial(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_multinomial _cffi_d_flam_multinomial
+#endif
+
+static flam_scheduler * _cffi_d_flam_multiplicative_lr_new(flam_optimizer * x0, flam_rate_callback const * x1)
+{
+  return flam_multiplicative_lr_new(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_multiplicative_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  flam_rate_callback const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_multiplicative_lr_new", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(249), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_rate_callback const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(249), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_multiplicative_lr_new(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_multiplicative_lr_new _cffi_d_flam_multiplicative_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_mv(flam_tensor const * x0, flam_tensor const * x1)
@@ -24588,7 +26551,7 @@ _cffi_f_flam_mv(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24637,10 +26600,10 @@ _cffi_f_flam_mv_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24652,12 +26615,311 @@ _cffi_f_flam_mv_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_mv_out _cffi_d_flam_mv_out
+#endif
+
+static flam_optimizer * _cffi_d_flam_nadam_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, double x7, int32_t x8, int32_t x9)
+{
+  return flam_nadam_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nadam_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  double x6;
+  double x7;
+  int32_t x8;
+  int32_t x9;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+
+  if (!PyArg_UnpackTuple(args, "flam_nadam_new", 10, 10, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = (double)_cffi_to_c_double(arg7);
+  if (x7 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = _cffi_to_c_int(arg9, int32_t);
+  if (x9 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nadam_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nadam_new _cffi_d_flam_nadam_new
+#endif
+
+static int32_t _cffi_d_flam_nadam_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, flam_tensor const * const * x10, size_t x11, double x12, double x13, double x14, double x15, double x16, double x17, int32_t x18, int32_t x19, flam_tensor const * x20, flam_tensor const * x21)
+{
+  return flam_nadam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20, x21);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nadam_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  flam_tensor const * const * x8;
+  size_t x9;
+  flam_tensor const * const * x10;
+  size_t x11;
+  double x12;
+  double x13;
+  double x14;
+  double x15;
+  double x16;
+  double x17;
+  int32_t x18;
+  int32_t x19;
+  flam_tensor const * x20;
+  flam_tensor const * x21;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+  PyObject *arg18;
+  PyObject *arg19;
+  PyObject *arg20;
+  PyObject *arg21;
+
+  if (!PyArg_UnpackTuple(args, "flam_nadam_step", 22, 22, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18, &arg19, &arg20, &arg21))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x11 = _cffi_to_c_int(arg11, size_t);
+  if (x11 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = (double)_cffi_to_c_double(arg12);
+  if (x12 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = (double)_cffi_to_c_double(arg13);
+  if (x13 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x14 = (double)_cffi_to_c_double(arg14);
+  if (x14 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x15 = (double)_cffi_to_c_double(arg15);
+  if (x15 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x16 = (double)_cffi_to_c_double(arg16);
+  if (x16 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x17 = (double)_cffi_to_c_double(arg17);
+  if (x17 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x18 = _cffi_to_c_int(arg18, int32_t);
+  if (x18 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x19 = _cffi_to_c_int(arg19, int32_t);
+  if (x19 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg20, (char **)&x20);
+  if (datasize != 0) {
+    x20 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg20, (char **)&x20,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg21, (char **)&x21);
+  if (datasize != 0) {
+    x21 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg21, (char **)&x21,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nadam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19, x20, x21); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nadam_step _cffi_d_flam_nadam_step
 #endif
 
 static flam_tensor * _cffi_d_flam_nansum(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4)
@@ -24696,10 +26958,10 @@ _cffi_f_flam_nansum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24723,7 +26985,7 @@ _cffi_f_flam_nansum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24783,7 +27045,7 @@ _cffi_f_flam_narrow(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24836,7 +27098,7 @@ _cffi_f_flam_ne(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24865,10 +27127,10 @@ _cffi_f_flam_ne_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24889,7 +27151,7 @@ _cffi_f_flam_ne_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24938,10 +27200,10 @@ _cffi_f_flam_ne_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24953,7 +27215,7 @@ _cffi_f_flam_ne_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24991,7 +27253,7 @@ _cffi_f_flam_neg(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25014,10 +27276,10 @@ _cffi_f_flam_neg_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25029,7 +27291,7 @@ _cffi_f_flam_neg_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25067,10 +27329,10 @@ _cffi_f_flam_neg_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25082,7 +27344,7 @@ _cffi_f_flam_neg_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25158,7 +27420,7 @@ _cffi_f_flam_nll_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25189,7 +27451,7 @@ _cffi_f_flam_nn_activation(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   return pyresult;
 }
 #else
@@ -25225,10 +27487,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25238,10 +27500,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25251,10 +27513,10 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg4, (char **)&x4);
+      _cffi_type(86), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25270,7 +27532,7 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25347,7 +27609,7 @@ _cffi_f_flam_nn_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   return pyresult;
 }
 #else
@@ -25407,10 +27669,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25420,10 +27682,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg4, (char **)&x4);
+      _cffi_type(86), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25433,10 +27695,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg6, (char **)&x6);
+      _cffi_type(86), arg6, (char **)&x6);
   if (datasize != 0) {
     x6 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg6, (char **)&x6,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg6, (char **)&x6,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25446,10 +27708,10 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg8, (char **)&x8);
+      _cffi_type(86), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25481,7 +27743,7 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25512,7 +27774,7 @@ _cffi_f_flam_nn_dropout(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   return pyresult;
 }
 #else
@@ -25552,7 +27814,7 @@ _cffi_f_flam_nn_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   return pyresult;
 }
 #else
@@ -25610,7 +27872,7 @@ _cffi_f_flam_nn_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   return pyresult;
 }
 #else
@@ -25646,10 +27908,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25659,10 +27921,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25672,10 +27934,10 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg4, (char **)&x4);
+      _cffi_type(86), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25691,7 +27953,7 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25718,7 +27980,7 @@ _cffi_f_flam_nn_sequential(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(958));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
   return pyresult;
 }
 #else
@@ -25793,7 +28055,7 @@ _cffi_f_flam_node_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25841,7 +28103,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1314));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1585));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25948,10 +28210,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1314), arg0, (char **)&x0);
+      _cffi_type(1585), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1314), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26001,7 +28263,7 @@ _cffi_f_flam_node_variable(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26051,10 +28313,10 @@ _cffi_f_flam_norm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26078,7 +28340,7 @@ _cffi_f_flam_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26127,10 +28389,10 @@ _cffi_f_flam_normal(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg2, (char **)&x2);
+      _cffi_type(371), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26142,7 +28404,7 @@ _cffi_f_flam_normal(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26175,10 +28437,10 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26192,10 +28454,10 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26207,12 +28469,114 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_normal_ _cffi_d_flam_normal_
+#endif
+
+static flam_scheduler * _cffi_d_flam_one_cycle_lr_new(flam_optimizer * x0, double x1, int64_t x2, double x3, int32_t x4, int32_t x5, double x6, double x7, double x8, double x9, int32_t x10)
+{
+  return flam_one_cycle_lr_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_one_cycle_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  double x1;
+  int64_t x2;
+  double x3;
+  int32_t x4;
+  int32_t x5;
+  double x6;
+  double x7;
+  double x8;
+  double x9;
+  int32_t x10;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+
+  if (!PyArg_UnpackTuple(args, "flam_one_cycle_lr_new", 11, 11, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = (double)_cffi_to_c_double(arg7);
+  if (x7 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = (double)_cffi_to_c_double(arg8);
+  if (x8 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x9 = (double)_cffi_to_c_double(arg9);
+  if (x9 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = _cffi_to_c_int(arg10, int32_t);
+  if (x10 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_one_cycle_lr_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_one_cycle_lr_new _cffi_d_flam_one_cycle_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_ones(int64_t const * x0, size_t x1, int32_t x2, int32_t x3, int32_t x4)
@@ -26242,10 +28606,10 @@ _cffi_f_flam_ones(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26273,7 +28637,7 @@ _cffi_f_flam_ones(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26333,7 +28697,7 @@ _cffi_f_flam_ones_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26368,19 +28732,19 @@ _cffi_f_flam_optimizer_add_group(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg0, (char **)&x0);
+      _cffi_type(208), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg1, (char **)&x1);
+      _cffi_type(44), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26498,6 +28862,76 @@ _cffi_f_flam_optimizer_lr(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_optimizer_lr _cffi_d_flam_optimizer_lr
 #endif
 
+static int32_t _cffi_d_flam_optimizer_option(flam_optimizer const * x0, char const * x1, size_t x2, double * x3)
+{
+  return flam_optimizer_option(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_optimizer_option(PyObject *self, PyObject *args)
+{
+  flam_optimizer const * x0;
+  char const * x1;
+  size_t x2;
+  double * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_optimizer_option", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(30), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(30), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(72), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1023), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1023), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_optimizer_option(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_optimizer_option _cffi_d_flam_optimizer_option
+#endif
+
 static void _cffi_d_flam_optimizer_release(flam_optimizer * x0)
 {
   flam_optimizer_release(x0);
@@ -26511,10 +28945,10 @@ _cffi_f_flam_optimizer_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg0, (char **)&x0);
+      _cffi_type(208), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26557,10 +28991,10 @@ _cffi_f_flam_optimizer_set_lr(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg0, (char **)&x0);
+      _cffi_type(208), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26586,6 +29020,71 @@ _cffi_f_flam_optimizer_set_lr(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_optimizer_set_lr _cffi_d_flam_optimizer_set_lr
+#endif
+
+static int32_t _cffi_d_flam_optimizer_set_option(flam_optimizer * x0, char const * x1, double x2, size_t x3)
+{
+  return flam_optimizer_set_option(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_optimizer_set_option(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  char const * x1;
+  double x2;
+  size_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_optimizer_set_option", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(72), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_optimizer_set_option(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_optimizer_set_option _cffi_d_flam_optimizer_set_option
 #endif
 
 static flam_state * _cffi_d_flam_optimizer_state_dict(flam_optimizer const * x0)
@@ -26618,7 +29117,7 @@ _cffi_f_flam_optimizer_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26641,10 +29140,10 @@ _cffi_f_flam_optimizer_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg0, (char **)&x0);
+      _cffi_type(208), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26685,10 +29184,10 @@ _cffi_f_flam_optimizer_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg0, (char **)&x0);
+      _cffi_type(208), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26757,7 +29256,7 @@ _cffi_f_flam_outer(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26806,10 +29305,10 @@ _cffi_f_flam_outer_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26821,7 +29320,7 @@ _cffi_f_flam_outer_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26861,10 +29360,10 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26880,12 +29379,66 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_permute _cffi_d_flam_permute
+#endif
+
+static flam_scheduler * _cffi_d_flam_polynomial_lr_new(flam_optimizer * x0, int64_t x1, double x2)
+{
+  return flam_polynomial_lr_new(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_polynomial_lr_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  int64_t x1;
+  double x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_polynomial_lr_new", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_polynomial_lr_new(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_polynomial_lr_new _cffi_d_flam_polynomial_lr_new
 #endif
 
 static flam_tensor * _cffi_d_flam_positive(flam_tensor const * x0)
@@ -26918,7 +29471,7 @@ _cffi_f_flam_positive(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26971,7 +29524,7 @@ _cffi_f_flam_pow(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27000,10 +29553,10 @@ _cffi_f_flam_pow_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27024,7 +29577,7 @@ _cffi_f_flam_pow_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27073,10 +29626,10 @@ _cffi_f_flam_pow_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27088,7 +29641,7 @@ _cffi_f_flam_pow_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27130,10 +29683,10 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27153,12 +29706,282 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_prod _cffi_d_flam_prod
+#endif
+
+static flam_optimizer * _cffi_d_flam_radam_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7, int32_t x8)
+{
+  return flam_radam_new(x0, x1, x2, x3, x4, x5, x6, x7, x8);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_radam_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  double x6;
+  int32_t x7;
+  int32_t x8;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+
+  if (!PyArg_UnpackTuple(args, "flam_radam_new", 9, 9, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_radam_new(x0, x1, x2, x3, x4, x5, x6, x7, x8); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_radam_new _cffi_d_flam_radam_new
+#endif
+
+static int32_t _cffi_d_flam_radam_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, double x10, double x11, double x12, double x13, double x14, int32_t x15, int32_t x16, flam_tensor const * x17, flam_tensor const * x18)
+{
+  return flam_radam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_radam_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  flam_tensor const * const * x8;
+  size_t x9;
+  double x10;
+  double x11;
+  double x12;
+  double x13;
+  double x14;
+  int32_t x15;
+  int32_t x16;
+  flam_tensor const * x17;
+  flam_tensor const * x18;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+  PyObject *arg18;
+
+  if (!PyArg_UnpackTuple(args, "flam_radam_step", 19, 19, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = (double)_cffi_to_c_double(arg10);
+  if (x10 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x11 = (double)_cffi_to_c_double(arg11);
+  if (x11 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = (double)_cffi_to_c_double(arg12);
+  if (x12 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = (double)_cffi_to_c_double(arg13);
+  if (x13 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x14 = (double)_cffi_to_c_double(arg14);
+  if (x14 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x15 = _cffi_to_c_int(arg15, int32_t);
+  if (x15 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x16 = _cffi_to_c_int(arg16, int32_t);
+  if (x16 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg17, (char **)&x17);
+  if (datasize != 0) {
+    x17 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg17, (char **)&x17,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg18, (char **)&x18);
+  if (datasize != 0) {
+    x18 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg18, (char **)&x18,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_radam_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_radam_step _cffi_d_flam_radam_step
 #endif
 
 static flam_tensor * _cffi_d_flam_rand(int64_t const * x0, size_t x1, flam_generator * x2, int32_t x3, int32_t x4, int32_t x5)
@@ -27190,10 +30013,10 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27203,10 +30026,10 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg2, (char **)&x2);
+      _cffi_type(371), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27230,7 +30053,7 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27290,7 +30113,7 @@ _cffi_f_flam_rand_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27339,10 +30162,10 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27352,10 +30175,10 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg4, (char **)&x4);
+      _cffi_type(371), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27379,7 +30202,7 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27416,10 +30239,10 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27429,10 +30252,10 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg2, (char **)&x2);
+      _cffi_type(371), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27456,7 +30279,7 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27516,7 +30339,7 @@ _cffi_f_flam_randn_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27549,10 +30372,10 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27566,10 +30389,10 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27581,7 +30404,7 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27620,10 +30443,10 @@ _cffi_f_flam_randperm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg1, (char **)&x1);
+      _cffi_type(371), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27647,7 +30470,7 @@ _cffi_f_flam_randperm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27685,7 +30508,7 @@ _cffi_f_flam_ravel(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27723,7 +30546,7 @@ _cffi_f_flam_reciprocal(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27746,10 +30569,10 @@ _cffi_f_flam_reciprocal_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27761,7 +30584,7 @@ _cffi_f_flam_reciprocal_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27799,10 +30622,10 @@ _cffi_f_flam_reciprocal_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27814,12 +30637,102 @@ _cffi_f_flam_reciprocal_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_reciprocal_out _cffi_d_flam_reciprocal_out
+#endif
+
+static flam_scheduler * _cffi_d_flam_reduce_lr_on_plateau_new(flam_optimizer * x0, int32_t x1, double x2, int64_t x3, double x4, int32_t x5, int64_t x6, double x7, double x8)
+{
+  return flam_reduce_lr_on_plateau_new(x0, x1, x2, x3, x4, x5, x6, x7, x8);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_reduce_lr_on_plateau_new(PyObject *self, PyObject *args)
+{
+  flam_optimizer * x0;
+  int32_t x1;
+  double x2;
+  int64_t x3;
+  double x4;
+  int32_t x5;
+  int64_t x6;
+  double x7;
+  double x8;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+
+  if (!PyArg_UnpackTuple(args, "flam_reduce_lr_on_plateau_new", 9, 9, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(208), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = _cffi_to_c_int(arg6, int64_t);
+  if (x6 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = (double)_cffi_to_c_double(arg7);
+  if (x7 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = (double)_cffi_to_c_double(arg8);
+  if (x8 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_reduce_lr_on_plateau_new(x0, x1, x2, x3, x4, x5, x6, x7, x8); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_reduce_lr_on_plateau_new _cffi_d_flam_reduce_lr_on_plateau_new
 #endif
 
 static flam_tensor * _cffi_d_flam_relu(flam_tensor const * x0)
@@ -27852,7 +30765,7 @@ _cffi_f_flam_relu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27890,7 +30803,7 @@ _cffi_f_flam_relu6(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27913,10 +30826,10 @@ _cffi_f_flam_relu6_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27928,7 +30841,7 @@ _cffi_f_flam_relu6_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27951,10 +30864,10 @@ _cffi_f_flam_relu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27966,7 +30879,7 @@ _cffi_f_flam_relu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28019,7 +30932,7 @@ _cffi_f_flam_remainder(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28048,10 +30961,10 @@ _cffi_f_flam_remainder_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28072,7 +30985,7 @@ _cffi_f_flam_remainder_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28121,10 +31034,10 @@ _cffi_f_flam_remainder_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28136,7 +31049,7 @@ _cffi_f_flam_remainder_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28176,10 +31089,10 @@ _cffi_f_flam_repeat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28195,7 +31108,7 @@ _cffi_f_flam_repeat(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28239,10 +31152,10 @@ _cffi_f_flam_repeat_interleave(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28254,7 +31167,7 @@ _cffi_f_flam_repeat_interleave(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28294,10 +31207,10 @@ _cffi_f_flam_reshape(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28313,7 +31226,7 @@ _cffi_f_flam_reshape(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28366,7 +31279,7 @@ _cffi_f_flam_reshape_as(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28397,19 +31310,19 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28425,12 +31338,293 @@ _cffi_f_flam_resize_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_resize_ _cffi_d_flam_resize_
+#endif
+
+static flam_optimizer * _cffi_d_flam_rmsprop_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7, int32_t x8)
+{
+  return flam_rmsprop_new(x0, x1, x2, x3, x4, x5, x6, x7, x8);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rmsprop_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  double x6;
+  int32_t x7;
+  int32_t x8;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+
+  if (!PyArg_UnpackTuple(args, "flam_rmsprop_new", 9, 9, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x8 = _cffi_to_c_int(arg8, int32_t);
+  if (x8 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rmsprop_new(x0, x1, x2, x3, x4, x5, x6, x7, x8); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rmsprop_new _cffi_d_flam_rmsprop_new
+#endif
+
+static int32_t _cffi_d_flam_rmsprop_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, flam_tensor const * const * x10, size_t x11, double x12, double x13, double x14, double x15, double x16, int32_t x17, flam_tensor const * x18, flam_tensor const * x19)
+{
+  return flam_rmsprop_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rmsprop_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  flam_tensor const * const * x8;
+  size_t x9;
+  flam_tensor const * const * x10;
+  size_t x11;
+  double x12;
+  double x13;
+  double x14;
+  double x15;
+  double x16;
+  int32_t x17;
+  flam_tensor const * x18;
+  flam_tensor const * x19;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+  PyObject *arg17;
+  PyObject *arg18;
+  PyObject *arg19;
+
+  if (!PyArg_UnpackTuple(args, "flam_rmsprop_step", 20, 20, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16, &arg17, &arg18, &arg19))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg10, (char **)&x10);
+  if (datasize != 0) {
+    x10 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg10, (char **)&x10,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x11 = _cffi_to_c_int(arg11, size_t);
+  if (x11 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = (double)_cffi_to_c_double(arg12);
+  if (x12 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = (double)_cffi_to_c_double(arg13);
+  if (x13 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x14 = (double)_cffi_to_c_double(arg14);
+  if (x14 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x15 = (double)_cffi_to_c_double(arg15);
+  if (x15 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x16 = (double)_cffi_to_c_double(arg16);
+  if (x16 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x17 = _cffi_to_c_int(arg17, int32_t);
+  if (x17 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg18, (char **)&x18);
+  if (datasize != 0) {
+    x18 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg18, (char **)&x18,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg19, (char **)&x19);
+  if (datasize != 0) {
+    x19 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg19, (char **)&x19,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rmsprop_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16, x17, x18, x19); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rmsprop_step _cffi_d_flam_rmsprop_step
 #endif
 
 static flam_tensor * _cffi_d_flam_roll(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4)
@@ -28469,10 +31663,10 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28482,10 +31676,10 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28501,7 +31695,7 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28549,7 +31743,7 @@ _cffi_f_flam_round(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28578,10 +31772,10 @@ _cffi_f_flam_round_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28597,7 +31791,7 @@ _cffi_f_flam_round_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28641,10 +31835,10 @@ _cffi_f_flam_round_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28656,12 +31850,264 @@ _cffi_f_flam_round_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_round_out _cffi_d_flam_round_out
+#endif
+
+static flam_optimizer * _cffi_d_flam_rprop_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7)
+{
+  return flam_rprop_new(x0, x1, x2, x3, x4, x5, x6, x7);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rprop_new(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  double x3;
+  double x4;
+  double x5;
+  double x6;
+  int32_t x7;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_optimizer * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+
+  if (!PyArg_UnpackTuple(args, "flam_rprop_new", 8, 8, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = (double)_cffi_to_c_double(arg5);
+  if (x5 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x6 = (double)_cffi_to_c_double(arg6);
+  if (x6 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x7 = _cffi_to_c_int(arg7, int32_t);
+  if (x7 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rprop_new(x0, x1, x2, x3, x4, x5, x6, x7); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rprop_new _cffi_d_flam_rprop_new
+#endif
+
+static int32_t _cffi_d_flam_rprop_step(flam_tensor const * const * x0, size_t x1, flam_tensor const * const * x2, size_t x3, flam_tensor const * const * x4, size_t x5, flam_tensor const * const * x6, size_t x7, flam_tensor const * const * x8, size_t x9, double x10, double x11, double x12, double x13, int32_t x14, flam_tensor const * x15, flam_tensor const * x16)
+{
+  return flam_rprop_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rprop_step(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor const * const * x2;
+  size_t x3;
+  flam_tensor const * const * x4;
+  size_t x5;
+  flam_tensor const * const * x6;
+  size_t x7;
+  flam_tensor const * const * x8;
+  size_t x9;
+  double x10;
+  double x11;
+  double x12;
+  double x13;
+  int32_t x14;
+  flam_tensor const * x15;
+  flam_tensor const * x16;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+  PyObject *arg7;
+  PyObject *arg8;
+  PyObject *arg9;
+  PyObject *arg10;
+  PyObject *arg11;
+  PyObject *arg12;
+  PyObject *arg13;
+  PyObject *arg14;
+  PyObject *arg15;
+  PyObject *arg16;
+
+  if (!PyArg_UnpackTuple(args, "flam_rprop_step", 17, 17, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6, &arg7, &arg8, &arg9, &arg10, &arg11, &arg12, &arg13, &arg14, &arg15, &arg16))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x7 = _cffi_to_c_int(arg7, size_t);
+  if (x7 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg8, (char **)&x8);
+  if (datasize != 0) {
+    x8 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg8, (char **)&x8,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x9 = _cffi_to_c_int(arg9, size_t);
+  if (x9 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x10 = (double)_cffi_to_c_double(arg10);
+  if (x10 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x11 = (double)_cffi_to_c_double(arg11);
+  if (x11 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x12 = (double)_cffi_to_c_double(arg12);
+  if (x12 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x13 = (double)_cffi_to_c_double(arg13);
+  if (x13 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x14 = _cffi_to_c_int(arg14, int32_t);
+  if (x14 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg15, (char **)&x15);
+  if (datasize != 0) {
+    x15 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg15, (char **)&x15,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg16, (char **)&x16);
+  if (datasize != 0) {
+    x16 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg16, (char **)&x16,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rprop_step(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15, x16); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rprop_step _cffi_d_flam_rprop_step
 #endif
 
 static flam_tensor * _cffi_d_flam_rsqrt(flam_tensor const * x0)
@@ -28694,7 +32140,7 @@ _cffi_f_flam_rsqrt(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28717,10 +32163,10 @@ _cffi_f_flam_rsqrt_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28732,7 +32178,7 @@ _cffi_f_flam_rsqrt_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28770,10 +32216,10 @@ _cffi_f_flam_rsqrt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28785,7 +32231,7 @@ _cffi_f_flam_rsqrt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28844,7 +32290,7 @@ _cffi_f_flam_rsub(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28867,10 +32313,10 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(225), arg0, (char **)&x0);
+      _cffi_type(345), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(225), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(345), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28882,7 +32328,7 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28930,7 +32376,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1320));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1591));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28951,10 +32397,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1320), arg0, (char **)&x0);
+      _cffi_type(1591), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1320), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1591), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28997,7 +32443,7 @@ _cffi_f_flam_scalar_bool(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   return pyresult;
 }
 #else
@@ -29027,7 +32473,7 @@ _cffi_f_flam_scalar_f64(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   return pyresult;
 }
 #else
@@ -29057,7 +32503,7 @@ _cffi_f_flam_scalar_i64(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   return pyresult;
 }
 #else
@@ -29126,7 +32572,7 @@ _cffi_f_flam_scatter(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29159,10 +32605,10 @@ _cffi_f_flam_scatter_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29196,7 +32642,7 @@ _cffi_f_flam_scatter_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29266,7 +32712,7 @@ _cffi_f_flam_scatter_add(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29299,10 +32745,10 @@ _cffi_f_flam_scatter_add_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29336,7 +32782,7 @@ _cffi_f_flam_scatter_add_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29402,10 +32848,10 @@ _cffi_f_flam_scatter_add_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29417,7 +32863,7 @@ _cffi_f_flam_scatter_add_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29483,10 +32929,10 @@ _cffi_f_flam_scatter_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg4, (char **)&x4);
+      _cffi_type(64), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29498,12 +32944,119 @@ _cffi_f_flam_scatter_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_scatter_out _cffi_d_flam_scatter_out
+#endif
+
+static int32_t _cffi_d_flam_scheduler_append(flam_scheduler * x0, flam_scheduler * x1, int64_t x2)
+{
+  return flam_scheduler_append(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scheduler_append(PyObject *self, PyObject *args)
+{
+  flam_scheduler * x0;
+  flam_scheduler * x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_scheduler_append", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(280), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(280), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(280), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scheduler_append(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scheduler_append _cffi_d_flam_scheduler_append
+#endif
+
+static double _cffi_d_flam_scheduler_last_lr(flam_scheduler const * x0, size_t x1)
+{
+  return flam_scheduler_last_lr(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scheduler_last_lr(PyObject *self, PyObject *args)
+{
+  flam_scheduler const * x0;
+  size_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  double result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_scheduler_last_lr", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(34), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(34), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scheduler_last_lr(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_double(result);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scheduler_last_lr _cffi_d_flam_scheduler_last_lr
 #endif
 
 static void _cffi_d_flam_scheduler_release(flam_scheduler * x0)
@@ -29519,10 +33072,10 @@ _cffi_f_flam_scheduler_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1018), arg0, (char **)&x0);
+      _cffi_type(280), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29542,32 +33095,80 @@ _cffi_f_flam_scheduler_release(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_scheduler_release _cffi_d_flam_scheduler_release
 #endif
 
-static int32_t _cffi_d_flam_scheduler_step(flam_scheduler * x0)
+static flam_state * _cffi_d_flam_scheduler_state_dict(flam_scheduler const * x0)
 {
-  return flam_scheduler_step(x0);
+  return flam_scheduler_state_dict(x0);
 }
 #ifndef PYPY_VERSION
 static PyObject *
-_cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
+_cffi_f_flam_scheduler_state_dict(PyObject *self, PyObject *arg0)
 {
-  flam_scheduler * x0;
+  flam_scheduler const * x0;
   Py_ssize_t datasize;
   struct _cffi_freeme_s *large_args_free = NULL;
-  int32_t result;
+  flam_state * result;
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1018), arg0, (char **)&x0);
+      _cffi_type(34), arg0, (char **)&x0);
   if (datasize != 0) {
-    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(34), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   Py_BEGIN_ALLOW_THREADS
   _cffi_restore_errno();
-  { result = flam_scheduler_step(x0); }
+  { result = flam_scheduler_state_dict(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scheduler_state_dict _cffi_d_flam_scheduler_state_dict
+#endif
+
+static int32_t _cffi_d_flam_scheduler_step_metric(flam_scheduler * x0, double x1)
+{
+  return flam_scheduler_step_metric(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scheduler_step_metric(PyObject *self, PyObject *args)
+{
+  flam_scheduler * x0;
+  double x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_scheduler_step_metric", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(280), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scheduler_step_metric(x0, x1); }
   _cffi_save_errno();
   Py_END_ALLOW_THREADS
 
@@ -29577,7 +33178,7 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   return pyresult;
 }
 #else
-#  define _cffi_f_flam_scheduler_step _cffi_d_flam_scheduler_step
+#  define _cffi_f_flam_scheduler_step_metric _cffi_d_flam_scheduler_step_metric
 #endif
 
 static int32_t _cffi_d_flam_scope_pop(uint64_t x0)
@@ -29656,7 +33257,7 @@ _cffi_f_flam_select(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29694,7 +33295,7 @@ _cffi_f_flam_selu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29717,10 +33318,10 @@ _cffi_f_flam_selu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29732,12 +33333,50 @@ _cffi_f_flam_selu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_selu_ _cffi_d_flam_selu_
+#endif
+
+static flam_scheduler * _cffi_d_flam_sequential_lr_new(flam_scheduler * x0)
+{
+  return flam_sequential_lr_new(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_sequential_lr_new(PyObject *self, PyObject *arg0)
+{
+  flam_scheduler * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_scheduler * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(280), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(280), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_sequential_lr_new(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_sequential_lr_new _cffi_d_flam_sequential_lr_new
 #endif
 
 static int32_t _cffi_d_flam_set_default_device(int32_t x0)
@@ -29861,10 +33500,10 @@ _cffi_f_flam_sgd_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29904,7 +33543,7 @@ _cffi_f_flam_sgd_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(161));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(208));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29959,10 +33598,10 @@ _cffi_f_flam_sgd_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29972,10 +33611,10 @@ _cffi_f_flam_sgd_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg2, (char **)&x2);
+      _cffi_type(44), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29985,10 +33624,10 @@ _cffi_f_flam_sgd_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg4, (char **)&x4);
+      _cffi_type(44), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30088,7 +33727,7 @@ _cffi_f_flam_sigmoid(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30111,10 +33750,10 @@ _cffi_f_flam_sigmoid_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30126,7 +33765,7 @@ _cffi_f_flam_sigmoid_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30164,10 +33803,10 @@ _cffi_f_flam_sigmoid_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30179,7 +33818,7 @@ _cffi_f_flam_sigmoid_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30217,7 +33856,7 @@ _cffi_f_flam_sign(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30240,10 +33879,10 @@ _cffi_f_flam_sign_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30255,7 +33894,7 @@ _cffi_f_flam_sign_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30293,10 +33932,10 @@ _cffi_f_flam_sign_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30308,7 +33947,7 @@ _cffi_f_flam_sign_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30346,7 +33985,7 @@ _cffi_f_flam_silu(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30369,10 +34008,10 @@ _cffi_f_flam_silu_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30384,7 +34023,7 @@ _cffi_f_flam_silu_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30450,7 +34089,7 @@ _cffi_f_flam_sin(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30473,10 +34112,10 @@ _cffi_f_flam_sin_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30488,7 +34127,7 @@ _cffi_f_flam_sin_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30526,10 +34165,10 @@ _cffi_f_flam_sin_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30541,7 +34180,7 @@ _cffi_f_flam_sin_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30579,7 +34218,7 @@ _cffi_f_flam_sinh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30602,10 +34241,10 @@ _cffi_f_flam_sinh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30617,7 +34256,7 @@ _cffi_f_flam_sinh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30655,10 +34294,10 @@ _cffi_f_flam_sinh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30670,7 +34309,7 @@ _cffi_f_flam_sinh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30736,7 +34375,7 @@ _cffi_f_flam_slice(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30801,7 +34440,7 @@ _cffi_f_flam_smooth_l1_loss(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30855,7 +34494,7 @@ _cffi_f_flam_softmax(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30909,7 +34548,7 @@ _cffi_f_flam_softplus(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -30947,7 +34586,7 @@ _cffi_f_flam_softsign(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31001,7 +34640,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31043,10 +34682,10 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31066,7 +34705,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31104,7 +34743,7 @@ _cffi_f_flam_sqrt(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31127,10 +34766,10 @@ _cffi_f_flam_sqrt_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31142,7 +34781,7 @@ _cffi_f_flam_sqrt_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31180,10 +34819,10 @@ _cffi_f_flam_sqrt_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31195,7 +34834,7 @@ _cffi_f_flam_sqrt_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31233,7 +34872,7 @@ _cffi_f_flam_square(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31256,10 +34895,10 @@ _cffi_f_flam_square_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31271,7 +34910,7 @@ _cffi_f_flam_square_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31309,10 +34948,10 @@ _cffi_f_flam_square_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31324,7 +34963,7 @@ _cffi_f_flam_square_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31364,10 +35003,10 @@ _cffi_f_flam_squeeze(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31383,7 +35022,7 @@ _cffi_f_flam_squeeze(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31414,19 +35053,19 @@ _cffi_f_flam_squeeze_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31442,7 +35081,7 @@ _cffi_f_flam_squeeze_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31473,10 +35112,10 @@ _cffi_f_flam_stack(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31496,7 +35135,7 @@ _cffi_f_flam_stack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31529,10 +35168,10 @@ _cffi_f_flam_stack_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31546,10 +35185,10 @@ _cffi_f_flam_stack_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31561,7 +35200,7 @@ _cffi_f_flam_stack_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31599,10 +35238,10 @@ _cffi_f_flam_state_get(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31614,7 +35253,7 @@ _cffi_f_flam_state_get(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31662,7 +35301,7 @@ _cffi_f_flam_state_name(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31689,7 +35328,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1021));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
   return pyresult;
 }
 #else
@@ -31709,10 +35348,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1021), arg0, (char **)&x0);
+      _cffi_type(1159), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1021), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1159), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31745,10 +35384,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1021), arg0, (char **)&x0);
+      _cffi_type(1159), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1021), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1159), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31791,19 +35430,19 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1021), arg0, (char **)&x0);
+      _cffi_type(1159), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1021), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1159), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(68), arg1, (char **)&x1);
+      _cffi_type(72), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(68), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(72), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31910,7 +35549,7 @@ _cffi_f_flam_state_tensor(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -31954,10 +35593,10 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31981,7 +35620,7 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32025,10 +35664,10 @@ _cffi_f_flam_std_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32052,7 +35691,7 @@ _cffi_f_flam_std_unbiased(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32083,10 +35722,10 @@ _cffi_f_flam_step_lr_new(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(161), arg0, (char **)&x0);
+      _cffi_type(208), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(208), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32106,7 +35745,7 @@ _cffi_f_flam_step_lr_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1018));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(280));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32137,7 +35776,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
   return pyresult;
 }
 #else
@@ -32167,7 +35806,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
   return pyresult;
 }
 #else
@@ -32189,10 +35828,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg0, (char **)&x0);
+      _cffi_type(1015), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32237,10 +35876,10 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(186), arg1, (char **)&x1);
+      _cffi_type(306), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(186), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(306), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32252,7 +35891,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32275,10 +35914,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg0, (char **)&x0);
+      _cffi_type(1015), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32313,10 +35952,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg0, (char **)&x0);
+      _cffi_type(1015), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32328,7 +35967,7 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32369,7 +36008,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1329));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
   return pyresult;
 }
 #else
@@ -32391,10 +36030,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg0, (char **)&x0);
+      _cffi_type(1015), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32435,19 +36074,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg0, (char **)&x0);
+      _cffi_type(1015), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(989), arg1, (char **)&x1);
+      _cffi_type(1109), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(989), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1109), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32488,19 +36127,19 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg0, (char **)&x0);
+      _cffi_type(1015), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(884), arg1, (char **)&x1);
+      _cffi_type(1004), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(884), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32533,10 +36172,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1329), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32569,10 +36208,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1329), arg0, (char **)&x0);
+      _cffi_type(1600), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32607,10 +36246,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg0, (char **)&x0);
+      _cffi_type(1015), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32681,7 +36320,7 @@ _cffi_f_flam_sub(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32712,10 +36351,10 @@ _cffi_f_flam_sub_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32740,7 +36379,7 @@ _cffi_f_flam_sub_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32795,10 +36434,10 @@ _cffi_f_flam_sub_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32810,7 +36449,7 @@ _cffi_f_flam_sub_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32854,10 +36493,10 @@ _cffi_f_flam_sum(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32881,7 +36520,7 @@ _cffi_f_flam_sum(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32927,10 +36566,10 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32948,10 +36587,10 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg5, (char **)&x5);
+      _cffi_type(64), arg5, (char **)&x5);
   if (datasize != 0) {
     x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg5, (char **)&x5,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32963,7 +36602,7 @@ _cffi_f_flam_sum_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33001,7 +36640,7 @@ _cffi_f_flam_t(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33024,10 +36663,10 @@ _cffi_f_flam_t_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33039,7 +36678,7 @@ _cffi_f_flam_t_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33092,7 +36731,7 @@ _cffi_f_flam_take(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33141,10 +36780,10 @@ _cffi_f_flam_take_along_dim(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33156,7 +36795,7 @@ _cffi_f_flam_take_along_dim(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33194,7 +36833,7 @@ _cffi_f_flam_tan(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33217,10 +36856,10 @@ _cffi_f_flam_tan_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33232,7 +36871,7 @@ _cffi_f_flam_tan_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33270,10 +36909,10 @@ _cffi_f_flam_tan_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33285,7 +36924,7 @@ _cffi_f_flam_tan_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33323,7 +36962,7 @@ _cffi_f_flam_tanh(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33346,10 +36985,10 @@ _cffi_f_flam_tanh_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33361,7 +37000,7 @@ _cffi_f_flam_tanh_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33399,10 +37038,10 @@ _cffi_f_flam_tanh_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33414,7 +37053,7 @@ _cffi_f_flam_tanh_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33452,7 +37091,7 @@ _cffi_f_flam_tanhshrink(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33490,7 +37129,7 @@ _cffi_f_flam_tensor_base(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33528,7 +37167,7 @@ _cffi_f_flam_tensor_data_ptr(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33551,10 +37190,10 @@ _cffi_f_flam_tensor_detach_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33761,19 +37400,19 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(186), arg0, (char **)&x0);
+      _cffi_type(306), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(186), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(306), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33783,10 +37422,10 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg3, (char **)&x3);
+      _cffi_type(86), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33803,15 +37442,15 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   if (x6 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(841));
+  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(961));
   if (x7 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(186), arg8, (char **)&x8);
+      _cffi_type(306), arg8, (char **)&x8);
   if (datasize != 0) {
     x8 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(186), arg8, (char **)&x8,
+    if (_cffi_convert_array_argument(_cffi_type(306), arg8, (char **)&x8,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33823,7 +37462,7 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33861,7 +37500,7 @@ _cffi_f_flam_tensor_grad(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33899,7 +37538,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1314));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1585));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33937,7 +37576,7 @@ _cffi_f_flam_tensor_grad_fn_name(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(68));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(72));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34194,10 +37833,10 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(768), arg0, (char **)&x0);
+      _cffi_type(888), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(768), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(888), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34213,7 +37852,7 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34234,10 +37873,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1335), arg0, (char **)&x0);
+      _cffi_type(1606), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1335), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1606), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34272,10 +37911,10 @@ _cffi_f_flam_tensor_list_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(768), arg0, (char **)&x0);
+      _cffi_type(888), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(768), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(888), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34308,10 +37947,10 @@ _cffi_f_flam_tensor_mark_written(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34466,19 +38105,19 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(895), arg1, (char **)&x1);
+      _cffi_type(1015), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(895), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1015), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34519,19 +38158,19 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(65), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_hook_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(65), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34543,7 +38182,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1305));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1576));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34572,19 +38211,19 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(61), arg1, (char **)&x1);
+      _cffi_type(65), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_hook_callback const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(61), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(65), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34596,7 +38235,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1305));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1576));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34617,10 +38256,10 @@ _cffi_f_flam_tensor_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34708,7 +38347,7 @@ _cffi_f_flam_tensor_retain(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34731,10 +38370,10 @@ _cffi_f_flam_tensor_retain_grad(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34813,10 +38452,10 @@ _cffi_f_flam_tensor_set_data(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34866,10 +38505,10 @@ _cffi_f_flam_tensor_set_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34919,10 +38558,10 @@ _cffi_f_flam_tensor_set_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35077,7 +38716,7 @@ _cffi_f_flam_tensor_sizes(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(82));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(86));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35115,7 +38754,7 @@ _cffi_f_flam_tensor_storage_data(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(186));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(306));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35229,7 +38868,7 @@ _cffi_f_flam_tensor_strides(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(82));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(86));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35321,7 +38960,7 @@ _cffi_f_flam_threshold(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35352,10 +38991,10 @@ _cffi_f_flam_threshold_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35375,7 +39014,7 @@ _cffi_f_flam_threshold_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35415,10 +39054,10 @@ _cffi_f_flam_tile(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35434,7 +39073,7 @@ _cffi_f_flam_tile(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35488,7 +39127,7 @@ _cffi_f_flam_transpose(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35519,10 +39158,10 @@ _cffi_f_flam_transpose_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35542,7 +39181,7 @@ _cffi_f_flam_transpose_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35590,7 +39229,7 @@ _cffi_f_flam_tril(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35619,10 +39258,10 @@ _cffi_f_flam_tril_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35638,7 +39277,7 @@ _cffi_f_flam_tril_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35682,10 +39321,10 @@ _cffi_f_flam_tril_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35697,7 +39336,7 @@ _cffi_f_flam_tril_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35745,7 +39384,7 @@ _cffi_f_flam_triu(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35774,10 +39413,10 @@ _cffi_f_flam_triu_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35793,7 +39432,7 @@ _cffi_f_flam_triu_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35837,10 +39476,10 @@ _cffi_f_flam_triu_out(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg2, (char **)&x2);
+      _cffi_type(64), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35852,7 +39491,7 @@ _cffi_f_flam_triu_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35890,7 +39529,7 @@ _cffi_f_flam_trunc(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35913,10 +39552,10 @@ _cffi_f_flam_trunc_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35928,7 +39567,7 @@ _cffi_f_flam_trunc_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35966,10 +39605,10 @@ _cffi_f_flam_trunc_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg1, (char **)&x1);
+      _cffi_type(64), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35981,7 +39620,7 @@ _cffi_f_flam_trunc_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36029,7 +39668,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1335));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36075,10 +39714,10 @@ _cffi_f_flam_unflatten(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg2, (char **)&x2);
+      _cffi_type(86), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36094,7 +39733,7 @@ _cffi_f_flam_unflatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36154,7 +39793,7 @@ _cffi_f_flam_unfold_dim(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36187,10 +39826,10 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36204,10 +39843,10 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(251), arg3, (char **)&x3);
+      _cffi_type(371), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(251), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36219,7 +39858,7 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36267,7 +39906,7 @@ _cffi_f_flam_unsqueeze(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36296,10 +39935,10 @@ _cffi_f_flam_unsqueeze_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36315,7 +39954,7 @@ _cffi_f_flam_unsqueeze_(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36359,10 +39998,10 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36386,7 +40025,7 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36430,10 +40069,10 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36457,7 +40096,7 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36563,10 +40202,10 @@ _cffi_f_flam_view(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg1, (char **)&x1);
+      _cffi_type(86), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36582,7 +40221,7 @@ _cffi_f_flam_view(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36635,7 +40274,7 @@ _cffi_f_flam_view_as(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36664,10 +40303,10 @@ _cffi_f_flam_vstack(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(40), arg0, (char **)&x0);
+      _cffi_type(44), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(40), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36683,7 +40322,7 @@ _cffi_f_flam_vstack(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36747,7 +40386,7 @@ _cffi_f_flam_where(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36807,10 +40446,10 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg3, (char **)&x3);
+      _cffi_type(64), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36822,7 +40461,7 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36845,10 +40484,10 @@ _cffi_f_flam_zero_(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(60), arg0, (char **)&x0);
+      _cffi_type(64), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(60), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36860,7 +40499,7 @@ _cffi_f_flam_zero_(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36895,10 +40534,10 @@ _cffi_f_flam_zeros(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(82), arg0, (char **)&x0);
+      _cffi_type(86), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(82), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(86), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36926,7 +40565,7 @@ _cffi_f_flam_zeros(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36986,13 +40625,25 @@ _cffi_f_flam_zeros_like(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(60));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
 #else
 #  define _cffi_f_flam_zeros_like _cffi_d_flam_zeros_like
 #endif
+
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_closure(flam_closure *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_closure.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, double *) = &p->call; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_closure { char x; flam_closure y; };
 
 _CFFI_UNUSED_FN
 static void _cffi_checkfld__flam_dataset_vtable(flam_dataset_vtable *p)
@@ -37091,734 +40742,797 @@ static void _cffi_checkfld__flam_module_vtable(flam_module_vtable *p)
 }
 struct _cffi_align__flam_module_vtable { char x; flam_module_vtable y; };
 
+_CFFI_UNUSED_FN
+static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
+{
+  /* only to generate compile-time warnings or errors */
+  (void)p;
+  (void)((p->struct_size) | 0);  /* check that 'flam_rate_callback.struct_size' is an integer */
+  { void * *tmp = &p->user; (void)tmp; }
+  { int32_t(* *tmp)(void *, int64_t, size_t, double *) = &p->call; (void)tmp; }
+  { void(* *tmp)(void *) = &p->drop; (void)tmp; }
+}
+struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
+
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_abs },
-  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_abs_ },
-  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_abs_out },
-  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_acos },
-  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_acos_ },
-  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_acos_out },
-  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_acosh },
-  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_acosh_ },
-  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_acosh_out },
-  { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_adam_new },
-  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1089), (void *)_cffi_d_flam_adam_step },
-  { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_adamw_new },
-  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_adaptive_avg_pool2d },
-  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_add },
-  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_add_ },
-  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_add_out },
-  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 428), (void *)_cffi_d_flam_addcdiv },
-  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 277), (void *)_cffi_d_flam_addcdiv_ },
-  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_addcdiv_out },
-  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 428), (void *)_cffi_d_flam_addcmul },
-  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 277), (void *)_cffi_d_flam_addcmul_ },
-  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 449), (void *)_cffi_d_flam_addcmul_out },
-  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_addmm },
-  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_addmm_ },
-  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_addmm_out },
-  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_all },
-  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_all_out },
-  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_amax },
-  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_amax_out },
-  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_amin },
-  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_amin_out },
-  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_any },
-  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 612), (void *)_cffi_d_flam_any_out },
-  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_arange },
-  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_argmax },
-  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 574), (void *)_cffi_d_flam_argmax_out },
-  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_argmin },
-  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 574), (void *)_cffi_d_flam_argmin_out },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 665), (void *)_cffi_d_flam_as_strided },
-  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_asin },
-  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_asin_ },
-  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_asin_out },
-  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_asinh },
-  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_asinh_ },
-  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_asinh_out },
-  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atan },
-  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_atan2 },
-  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_atan2_ },
-  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_atan2_out },
-  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_atan_ },
-  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_atan_out },
-  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atanh },
-  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_atanh_ },
-  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_atanh_out },
-  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_1d },
-  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_2d },
-  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_atleast_3d },
-  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1343), (void *)_cffi_d_flam_autocast_clear_cache },
-  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_autocast_dtype },
-  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_autocast_enabled },
-  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1148), (void *)_cffi_d_flam_autocast_push },
-  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_autocast_set },
-  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_autocast_set_cache_enabled },
-  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_avg_pool2d },
-  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 434), (void *)_cffi_d_flam_baddbmm },
-  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 283), (void *)_cffi_d_flam_baddbmm_ },
-  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_baddbmm_out },
-  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 381), (void *)_cffi_d_flam_batch_norm },
-  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_bernoulli },
-  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 253), (void *)_cffi_d_flam_bernoulli_ },
-  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_binary_cross_entropy },
-  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 468), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
-  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_and },
-  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_and_ },
-  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_and_out },
-  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_left_shift },
-  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_left_shift_ },
-  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_left_shift_out },
-  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_bitwise_not },
-  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_bitwise_not_ },
-  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_bitwise_not_out },
-  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_or },
-  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_or_ },
-  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_or_out },
-  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_right_shift },
-  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_right_shift_ },
-  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_right_shift_out },
-  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bitwise_xor },
-  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_bitwise_xor_ },
-  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bitwise_xor_out },
-  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_bmm },
-  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_bmm_out },
-  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 855), (void *)_cffi_d_flam_broadcast_tensors },
-  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_broadcast_to },
-  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_cat },
-  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_cat_out },
-  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_ceil },
-  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_ceil_ },
-  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_ceil_out },
-  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_celu },
-  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_celu_ },
-  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_chunk },
-  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_clamp },
-  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_clamp_ },
-  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_clamp_max },
-  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_clamp_max_ },
-  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_clamp_max_out },
-  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_clamp_min },
-  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_clamp_min_ },
-  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_clamp_min_out },
-  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_clamp_out },
-  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_clone },
-  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_contiguous },
-  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 483), (void *)_cffi_d_flam_conv1d },
-  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 483), (void *)_cffi_d_flam_conv2d },
-  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 495), (void *)_cffi_d_flam_conv_transpose2d },
-  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_cos },
-  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_cos_ },
-  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_cos_out },
-  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_cosh },
-  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_cosh_ },
-  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_cosh_out },
-  { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 160), (void *)_cffi_d_flam_cosine_annealing_lr_new },
-  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_count_nonzero },
-  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 516), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_abs },
+  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_abs_ },
+  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_abs_out },
+  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_acos },
+  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_acos_ },
+  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_acos_out },
+  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_acosh },
+  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_acosh_ },
+  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_acosh_out },
+  { "flam_adadelta_new", (void *)_cffi_f_flam_adadelta_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 172), (void *)_cffi_d_flam_adadelta_new },
+  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1285), (void *)_cffi_d_flam_adadelta_step },
+  { "flam_adagrad_new", (void *)_cffi_f_flam_adagrad_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adagrad_new },
+  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1227), (void *)_cffi_d_flam_adagrad_step },
+  { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adam_new },
+  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1350), (void *)_cffi_d_flam_adam_step },
+  { "flam_adamax_new", (void *)_cffi_f_flam_adamax_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adamax_new },
+  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1244), (void *)_cffi_d_flam_adamax_step },
+  { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adamw_new },
+  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_adaptive_avg_pool2d },
+  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_add },
+  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 387), (void *)_cffi_d_flam_add_ },
+  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_add_out },
+  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 548), (void *)_cffi_d_flam_addcdiv },
+  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 397), (void *)_cffi_d_flam_addcdiv_ },
+  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_addcdiv_out },
+  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 548), (void *)_cffi_d_flam_addcmul },
+  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 397), (void *)_cffi_d_flam_addcmul_ },
+  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_addcmul_out },
+  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_addmm },
+  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 403), (void *)_cffi_d_flam_addmm_ },
+  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_addmm_out },
+  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_all },
+  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_all_out },
+  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_amax },
+  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_amax_out },
+  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_amin },
+  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_amin_out },
+  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_any },
+  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_any_out },
+  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 595), (void *)_cffi_d_flam_arange },
+  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmax },
+  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_argmax_out },
+  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmin },
+  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_argmin_out },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_as_strided },
+  { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_asgd_new },
+  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1328), (void *)_cffi_d_flam_asgd_step },
+  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_asin },
+  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_asin_ },
+  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_asin_out },
+  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_asinh },
+  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_asinh_ },
+  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_asinh_out },
+  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atan },
+  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_atan2 },
+  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_atan2_ },
+  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_atan2_out },
+  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_atan_ },
+  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_atan_out },
+  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atanh },
+  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_atanh_ },
+  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_atanh_out },
+  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_1d },
+  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_2d },
+  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_3d },
+  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_autocast_cache_enabled },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1614), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_autocast_dtype },
+  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_autocast_enabled },
+  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1409), (void *)_cffi_d_flam_autocast_push },
+  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1404), (void *)_cffi_d_flam_autocast_set },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 761), (void *)_cffi_d_flam_avg_pool2d },
+  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_baddbmm },
+  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 403), (void *)_cffi_d_flam_baddbmm_ },
+  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_baddbmm_out },
+  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 501), (void *)_cffi_d_flam_batch_norm },
+  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 493), (void *)_cffi_d_flam_bernoulli },
+  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_bernoulli_ },
+  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 582), (void *)_cffi_d_flam_binary_cross_entropy },
+  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 588), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_and },
+  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_and_ },
+  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_and_out },
+  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_left_shift },
+  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_left_shift_ },
+  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_left_shift_out },
+  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_bitwise_not },
+  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_bitwise_not_ },
+  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_bitwise_not_out },
+  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_or },
+  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_or_ },
+  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_or_out },
+  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_right_shift },
+  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_right_shift_ },
+  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_right_shift_out },
+  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_xor },
+  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_xor_ },
+  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_xor_out },
+  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bmm },
+  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bmm_out },
+  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 975), (void *)_cffi_d_flam_broadcast_tensors },
+  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_broadcast_to },
+  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 457), (void *)_cffi_d_flam_cat },
+  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_cat_out },
+  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_ceil },
+  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_ceil_ },
+  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_ceil_out },
+  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_celu },
+  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 358), (void *)_cffi_d_flam_celu_ },
+  { "flam_chained_lr_new", (void *)_cffi_f_flam_chained_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 279), (void *)_cffi_d_flam_chained_lr_new },
+  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 994), (void *)_cffi_d_flam_chunk },
+  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_clamp },
+  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 392), (void *)_cffi_d_flam_clamp_ },
+  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_clamp_max },
+  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_clamp_max_ },
+  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_clamp_max_out },
+  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_clamp_min },
+  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_clamp_min_ },
+  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_clamp_min_out },
+  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_clone },
+  { "flam_constant_lr_new", (void *)_cffi_f_flam_constant_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_constant_lr_new },
+  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_contiguous },
+  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_conv1d },
+  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_conv2d },
+  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 615), (void *)_cffi_d_flam_conv_transpose2d },
+  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_cos },
+  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_cos_ },
+  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_cos_out },
+  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_cosh },
+  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_cosh_ },
+  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_cosh_out },
+  { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_cosine_annealing_lr_new },
+  { "flam_cosine_annealing_warm_restarts_new", (void *)_cffi_f_flam_cosine_annealing_warm_restarts_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_cosine_annealing_warm_restarts_new },
+  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_count_nonzero },
+  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 636), (void *)_cffi_d_flam_cross_entropy },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_cumprod },
-  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_cumprod_ },
-  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_cumprod_out },
-  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_cumsum },
-  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 317), (void *)_cffi_d_flam_cumsum_ },
-  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_cumsum_out },
-  { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 39), (void *)_cffi_d_flam_dataset_from_tensors },
-  { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 36), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1286), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1210), (void *)_cffi_d_flam_dataset_size },
-  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_detach },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_cumprod },
+  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_cumprod_ },
+  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 852), (void *)_cffi_d_flam_cumprod_out },
+  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_cumsum },
+  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_cumsum_ },
+  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 852), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cyclic_lr_new", (void *)_cffi_f_flam_cyclic_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_cyclic_lr_new },
+  { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 43), (void *)_cffi_d_flam_dataset_from_tensors },
+  { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 40), (void *)_cffi_d_flam_dataset_new },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1557), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1481), (void *)_cffi_d_flam_dataset_size },
+  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_detach },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1395), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1416), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_name },
-  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 882), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1160), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_device_parse },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1421), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
-  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_diagonal },
-  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_div },
-  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 290), (void *)_cffi_d_flam_div_ },
-  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 535), (void *)_cffi_d_flam_div_out },
-  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_dot },
-  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_dot_out },
-  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 360), (void *)_cffi_d_flam_dropout },
-  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 258), (void *)_cffi_d_flam_dropout_ },
-  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_dstack },
-  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_elu },
-  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_elu_ },
-  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_embedding },
-  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_empty },
-  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_empty_like },
-  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_empty_strided },
-  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_eq },
-  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_eq_ },
-  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_eq_out },
-  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_erf },
-  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_erf_ },
-  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_erf_out },
-  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_erfc },
-  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_erfc_ },
-  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1343), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 890), (void *)_cffi_d_flam_error_code_of },
+  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_diagonal },
+  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_div },
+  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_div_ },
+  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 655), (void *)_cffi_d_flam_div_out },
+  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_dot },
+  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_dot_out },
+  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_dropout },
+  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 378), (void *)_cffi_d_flam_dropout_ },
+  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_dstack },
+  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_elu },
+  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 358), (void *)_cffi_d_flam_elu_ },
+  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 674), (void *)_cffi_d_flam_embedding },
+  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_empty },
+  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_empty_like },
+  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 917), (void *)_cffi_d_flam_empty_strided },
+  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_eq },
+  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_eq_ },
+  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_eq_out },
+  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_erf },
+  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_erf_ },
+  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_erf_out },
+  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_erfc },
+  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_erfc_ },
+  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_erfc_out },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1614), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1010), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1279), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1289), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1281), (void *)_cffi_d_flam_error_set },
-  { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 43), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 897), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 900), (void *)_cffi_d_flam_event_elapsed },
-  { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 45), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 905), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 893), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1292), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1292), (void *)_cffi_d_flam_event_retain },
-  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_exp },
-  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_exp2 },
-  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_exp2_ },
-  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_exp2_out },
-  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_exp_ },
-  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_exp_out },
-  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_expand },
-  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_expand_as },
-  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_expm1 },
-  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_expm1_ },
-  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_expm1_out },
-  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 253), (void *)_cffi_d_flam_exponential_ },
-  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 816), (void *)_cffi_d_flam_eye },
-  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_fill_ },
-  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_flatten },
-  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_flip },
-  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_fliplr },
-  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_flipud },
-  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_floor },
-  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_floor_ },
-  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_floor_divide },
-  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_floor_divide_ },
-  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_floor_divide_out },
-  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_floor_out },
-  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_fmax },
-  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_fmax_out },
-  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_fmin },
-  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_fmin_out },
-  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_fmod },
-  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_fmod_ },
-  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1295), (void *)_cffi_d_flam_format_options_init },
-  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_frac },
-  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_frac_ },
-  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_frac_out },
-  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1271), (void *)_cffi_d_flam_frame_push },
-  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 782), (void *)_cffi_d_flam_full },
-  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 547), (void *)_cffi_d_flam_full_like },
-  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 844), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_function_wanted },
-  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 682), (void *)_cffi_d_flam_gather },
-  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 687), (void *)_cffi_d_flam_gather_out },
-  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_ge },
-  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_ge_ },
-  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_ge_out },
-  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 559), (void *)_cffi_d_flam_gelu },
-  { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 49), (void *)_cffi_d_flam_generator_default },
-  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 918), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1259), (void *)_cffi_d_flam_generator_initial_seed },
-  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 909), (void *)_cffi_d_flam_generator_manual_seed },
-  { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 49), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1259), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1298), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1256), (void *)_cffi_d_flam_generator_seed },
-  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 913), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1268), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 938), (void *)_cffi_d_flam_grad_scaler_begin_step },
-  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 928), (void *)_cffi_d_flam_grad_scaler_configure },
-  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 944), (void *)_cffi_d_flam_grad_scaler_enabled },
-  { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 212), (void *)_cffi_d_flam_grad_scaler_found_inf },
-  { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 52), (void *)_cffi_d_flam_grad_scaler_new },
-  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1301), (void *)_cffi_d_flam_grad_scaler_release },
-  { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 208), (void *)_cffi_d_flam_grad_scaler_scale },
-  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 924), (void *)_cffi_d_flam_grad_scaler_set_scale },
-  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 934), (void *)_cffi_d_flam_grad_scaler_step },
-  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 934), (void *)_cffi_d_flam_grad_scaler_unscale },
-  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 938), (void *)_cffi_d_flam_grad_scaler_unscale_params },
-  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 921), (void *)_cffi_d_flam_grad_scaler_update },
-  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_gt },
-  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_gt_ },
-  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_gt_out },
-  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_hardsigmoid },
-  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_hardsigmoid_ },
-  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_hardswish },
-  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_hardswish_ },
-  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 355), (void *)_cffi_d_flam_hardtanh },
-  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1304), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1304), (void *)_cffi_d_flam_hook_remove },
-  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_hstack },
-  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_huber_loss },
-  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 699), (void *)_cffi_d_flam_index_add },
-  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 310), (void *)_cffi_d_flam_index_add_ },
-  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_index_add_out },
-  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_index_copy },
-  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_index_copy_ },
-  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_index_copy_out },
-  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_index_fill },
-  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_index_fill_ },
-  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 682), (void *)_cffi_d_flam_index_select },
-  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 687), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1205), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1268), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1039), (void *)_cffi_d_flam_init_constant },
-  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_init_kaiming_normal },
-  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_init_kaiming_uniform },
-  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1043), (void *)_cffi_d_flam_init_normal },
-  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1043), (void *)_cffi_d_flam_init_uniform },
-  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1049), (void *)_cffi_d_flam_init_xavier_normal },
-  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1049), (void *)_cffi_d_flam_init_xavier_uniform },
-  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 400), (void *)_cffi_d_flam_isclose },
-  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_isfinite },
-  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_isinf },
-  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_isnan },
-  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 541), (void *)_cffi_d_flam_kl_div },
-  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_l1_loss },
-  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 598), (void *)_cffi_d_flam_layer_norm },
-  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_le },
-  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_le_ },
-  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_le_out },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1550), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1560), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1560), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1552), (void *)_cffi_d_flam_error_set },
+  { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 47), (void *)_cffi_d_flam_error_take },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1017), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1020), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 49), (void *)_cffi_d_flam_event_new },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1025), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1563), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1563), (void *)_cffi_d_flam_event_retain },
+  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_exp },
+  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_exp2 },
+  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_exp2_ },
+  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_exp2_out },
+  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_exp_ },
+  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_exp_out },
+  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_expand },
+  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_expand_as },
+  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_expm1 },
+  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_expm1_ },
+  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_expm1_out },
+  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_exponential_ },
+  { "flam_exponential_lr_new", (void *)_cffi_f_flam_exponential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 207), (void *)_cffi_d_flam_exponential_lr_new },
+  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 936), (void *)_cffi_d_flam_eye },
+  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_fill_ },
+  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 869), (void *)_cffi_d_flam_flatten },
+  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_flip },
+  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_fliplr },
+  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_flipud },
+  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_floor },
+  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_floor_ },
+  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_floor_divide },
+  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_floor_divide_ },
+  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_floor_divide_out },
+  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_floor_out },
+  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_fmax },
+  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_fmax_out },
+  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_fmin },
+  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_fmin_out },
+  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_fmod },
+  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_fmod_ },
+  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_fmod_out },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1566), (void *)_cffi_d_flam_format_options_init },
+  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_frac },
+  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_frac_ },
+  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_frac_out },
+  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_frame_keep },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1432), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1542), (void *)_cffi_d_flam_frame_push },
+  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 902), (void *)_cffi_d_flam_full },
+  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_full_like },
+  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 964), (void *)_cffi_d_flam_function_record },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1429), (void *)_cffi_d_flam_function_wanted },
+  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_gather },
+  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 807), (void *)_cffi_d_flam_gather_out },
+  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_ge },
+  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_ge_ },
+  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_ge_out },
+  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 679), (void *)_cffi_d_flam_gelu },
+  { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_default },
+  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1038), (void *)_cffi_d_flam_generator_device },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1530), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1029), (void *)_cffi_d_flam_generator_manual_seed },
+  { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_new },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1530), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1569), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1527), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1033), (void *)_cffi_d_flam_generator_set_state },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1539), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1058), (void *)_cffi_d_flam_grad_scaler_begin_step },
+  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1048), (void *)_cffi_d_flam_grad_scaler_configure },
+  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1064), (void *)_cffi_d_flam_grad_scaler_enabled },
+  { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 332), (void *)_cffi_d_flam_grad_scaler_found_inf },
+  { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_grad_scaler_new },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1572), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 328), (void *)_cffi_d_flam_grad_scaler_scale },
+  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1044), (void *)_cffi_d_flam_grad_scaler_set_scale },
+  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_grad_scaler_step },
+  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_grad_scaler_unscale },
+  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1058), (void *)_cffi_d_flam_grad_scaler_unscale_params },
+  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1041), (void *)_cffi_d_flam_grad_scaler_update },
+  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_gt },
+  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_gt_ },
+  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_gt_out },
+  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_hardsigmoid },
+  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_hardsigmoid_ },
+  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_hardswish },
+  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_hardswish_ },
+  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_hardtanh },
+  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 362), (void *)_cffi_d_flam_hardtanh_ },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1575), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1575), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_hstack },
+  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_huber_loss },
+  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 819), (void *)_cffi_d_flam_index_add },
+  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 430), (void *)_cffi_d_flam_index_add_ },
+  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 826), (void *)_cffi_d_flam_index_add_out },
+  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_index_copy },
+  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_index_copy_ },
+  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 834), (void *)_cffi_d_flam_index_copy_out },
+  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_index_fill },
+  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_index_fill_ },
+  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_index_select },
+  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 807), (void *)_cffi_d_flam_index_select_out },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1539), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1177), (void *)_cffi_d_flam_init_constant },
+  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1192), (void *)_cffi_d_flam_init_kaiming_normal },
+  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1192), (void *)_cffi_d_flam_init_kaiming_uniform },
+  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_init_normal },
+  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_init_uniform },
+  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_normal },
+  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_uniform },
+  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 520), (void *)_cffi_d_flam_isclose },
+  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isfinite },
+  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isinf },
+  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isnan },
+  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 661), (void *)_cffi_d_flam_kl_div },
+  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_l1_loss },
+  { "flam_lambda_lr_new", (void *)_cffi_f_flam_lambda_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_lambda_lr_new },
+  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 718), (void *)_cffi_d_flam_layer_norm },
+  { "flam_lbfgs_new", (void *)_cffi_f_flam_lbfgs_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 191), (void *)_cffi_d_flam_lbfgs_new },
+  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_le },
+  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_le_ },
+  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_leak_tracking },
-  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_leaky_relu },
-  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 238), (void *)_cffi_d_flam_leaky_relu_ },
-  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_lerp },
-  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_lerp_ },
-  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_lerp_out },
-  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 879), (void *)_cffi_d_flam_library_directory_add },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_leaky_relu },
+  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 358), (void *)_cffi_d_flam_leaky_relu_ },
+  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_lerp },
+  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 392), (void *)_cffi_d_flam_lerp_ },
+  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_lerp_out },
+  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 999), (void *)_cffi_d_flam_library_directory_add },
   { "flam_library_report", (void *)_cffi_f_flam_library_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_library_report },
-  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_linear },
-  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 200), (void *)_cffi_d_flam_linspace },
-  { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1307), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 952), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1213), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 947), (void *)_cffi_d_flam_loader_submit },
-  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log },
-  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log10 },
-  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log10_ },
-  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log10_out },
-  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log1p },
-  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log1p_ },
-  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log1p_out },
-  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_log2 },
-  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log2_ },
-  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log2_out },
-  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_log_ },
-  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_log_out },
-  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_log_softmax },
-  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_logical_and },
-  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_logical_and_ },
-  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_logical_and_out },
-  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_logical_not },
-  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_logical_not_ },
-  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_logical_not_out },
-  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_logical_or },
-  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_logical_or_ },
-  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_logical_or_out },
-  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_logical_xor },
-  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_logical_xor_ },
-  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_logical_xor_out },
-  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_logsigmoid },
-  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 191), (void *)_cffi_d_flam_logspace },
-  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 606), (void *)_cffi_d_flam_logsumexp },
-  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_lt },
-  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_lt_ },
-  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_manual_seed },
-  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_masked_fill },
-  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 272), (void *)_cffi_d_flam_masked_fill_ },
-  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_matmul },
-  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_matmul_out },
-  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1119), (void *)_cffi_d_flam_max_dim },
-  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 653), (void *)_cffi_d_flam_max_pool2d },
-  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_maximum },
-  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_maximum_out },
-  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_mean },
-  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 626), (void *)_cffi_d_flam_mean_out },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_allocated },
-  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1164), (void *)_cffi_d_flam_memory_fail_allocation },
-  { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 33), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_linear },
+  { "flam_linear_lr_new", (void *)_cffi_f_flam_linear_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 223), (void *)_cffi_d_flam_linear_lr_new },
+  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 320), (void *)_cffi_d_flam_linspace },
+  { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_loader_new },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1578), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1072), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1484), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_loader_submit },
+  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log },
+  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log10 },
+  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log10_ },
+  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log10_out },
+  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log1p },
+  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log1p_ },
+  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log1p_out },
+  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log2 },
+  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log2_ },
+  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log2_out },
+  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log_ },
+  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log_out },
+  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_log_softmax },
+  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_logical_and },
+  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_logical_and_ },
+  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_logical_and_out },
+  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_logical_not },
+  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_logical_not_ },
+  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_logical_not_out },
+  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_logical_or },
+  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_logical_or_ },
+  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_logical_or_out },
+  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_logical_xor },
+  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_logical_xor_ },
+  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_logical_xor_out },
+  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_logsigmoid },
+  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_logspace },
+  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_logsumexp },
+  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_lt },
+  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_lt_ },
+  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_lt_out },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1432), (void *)_cffi_d_flam_manual_seed },
+  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_masked_fill },
+  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 392), (void *)_cffi_d_flam_masked_fill_ },
+  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_matmul },
+  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_matmul_out },
+  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_max },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_max_dim },
+  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 773), (void *)_cffi_d_flam_max_pool2d },
+  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_maximum },
+  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_maximum_out },
+  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_mean },
+  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 746), (void *)_cffi_d_flam_mean_out },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1425), (void *)_cffi_d_flam_memory_fail_allocation },
+  { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_memory_fraction },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1168), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1233), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 886), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1429), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1006), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1129), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1390), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_memory_summary },
-  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 859), (void *)_cffi_d_flam_meshgrid },
-  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1119), (void *)_cffi_d_flam_min_dim },
-  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_minimum },
-  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_minimum_out },
-  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_mish },
-  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_mish_ },
-  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_mm },
-  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_mm_out },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_module_add_hook },
-  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 977), (void *)_cffi_d_flam_module_append },
-  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 217), (void *)_cffi_d_flam_module_buffer },
-  { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 74), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1239), (void *)_cffi_d_flam_module_child_count },
+  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 979), (void *)_cffi_d_flam_meshgrid },
+  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_min },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_min_dim },
+  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_minimum },
+  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_minimum_out },
+  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_mish },
+  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_mish_ },
+  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_mm },
+  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_mm_out },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1105), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1097), (void *)_cffi_d_flam_module_append },
+  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_module_buffer },
+  { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_module_child },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1510), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 995), (void *)_cffi_d_flam_module_is_training },
-  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 168), (void *)_cffi_d_flam_module_named_buffers },
-  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 168), (void *)_cffi_d_flam_module_named_parameters },
-  { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1216), (void *)_cffi_d_flam_module_numel },
-  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 217), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1262), (void *)_cffi_d_flam_module_push },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1310), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 991), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1310), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 971), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 961), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 966), (void *)_cffi_d_flam_module_set_parameter },
-  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 165), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_module_train },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1115), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_buffers },
+  { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_parameters },
+  { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 71), (void *)_cffi_d_flam_module_new },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1487), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_module_parameter },
+  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1533), (void *)_cffi_d_flam_module_push },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1581), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1077), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1111), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1101), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1581), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1091), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1081), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1086), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 282), (void *)_cffi_d_flam_module_state_dict },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1101), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 981), (void *)_cffi_d_flam_module_zero_grad },
-  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_movedim },
-  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 524), (void *)_cffi_d_flam_mse_loss },
-  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_mul },
-  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_mul_ },
-  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_mul_out },
-  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_multinomial },
-  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_mv },
-  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_mv_out },
-  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_nansum },
-  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_narrow },
-  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_ne },
-  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_ne_ },
-  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_ne_out },
-  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_neg },
-  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_neg_ },
-  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_neg_out },
-  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_nll_loss },
-  { "flam_nn_activation", (void *)_cffi_f_flam_nn_activation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 78), (void *)_cffi_d_flam_nn_activation },
-  { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 81), (void *)_cffi_d_flam_nn_avg_pool2d },
-  { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 93), (void *)_cffi_d_flam_nn_batch_norm },
-  { "flam_nn_conv2d", (void *)_cffi_f_flam_nn_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 110), (void *)_cffi_d_flam_nn_conv2d },
-  { "flam_nn_dropout", (void *)_cffi_f_flam_nn_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 71), (void *)_cffi_d_flam_nn_dropout },
-  { "flam_nn_flatten", (void *)_cffi_f_flam_nn_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 89), (void *)_cffi_d_flam_nn_flatten },
-  { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 103), (void *)_cffi_d_flam_nn_linear },
-  { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 81), (void *)_cffi_d_flam_nn_max_pool2d },
-  { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 126), (void *)_cffi_d_flam_nn_sequential },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1265), (void *)_cffi_d_flam_node_id },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1101), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_movedim },
+  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_mse_loss },
+  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_mul },
+  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_mul_ },
+  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_mul_out },
+  { "flam_multi_step_lr_new", (void *)_cffi_f_flam_multi_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_multi_step_lr_new },
+  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 846), (void *)_cffi_d_flam_multinomial },
+  { "flam_multiplicative_lr_new", (void *)_cffi_f_flam_multiplicative_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_multiplicative_lr_new },
+  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_mv },
+  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_mv_out },
+  { "flam_nadam_new", (void *)_cffi_f_flam_nadam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_nadam_new },
+  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1304), (void *)_cffi_d_flam_nadam_step },
+  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_nansum },
+  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_narrow },
+  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_ne },
+  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_ne_ },
+  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_ne_out },
+  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_neg },
+  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_neg_ },
+  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_neg_out },
+  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 629), (void *)_cffi_d_flam_nll_loss },
+  { "flam_nn_activation", (void *)_cffi_f_flam_nn_activation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 82), (void *)_cffi_d_flam_nn_activation },
+  { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_avg_pool2d },
+  { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 97), (void *)_cffi_d_flam_nn_batch_norm },
+  { "flam_nn_conv2d", (void *)_cffi_f_flam_nn_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 114), (void *)_cffi_d_flam_nn_conv2d },
+  { "flam_nn_dropout", (void *)_cffi_f_flam_nn_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 75), (void *)_cffi_d_flam_nn_dropout },
+  { "flam_nn_flatten", (void *)_cffi_f_flam_nn_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 93), (void *)_cffi_d_flam_nn_flatten },
+  { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 107), (void *)_cffi_d_flam_nn_linear },
+  { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_max_pool2d },
+  { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 130), (void *)_cffi_d_flam_nn_sequential },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1536), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
-  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 128), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1242), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1219), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1313), (void *)_cffi_d_flam_node_release },
-  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 221), (void *)_cffi_d_flam_node_variable },
-  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 365), (void *)_cffi_d_flam_norm },
-  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_normal },
-  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_normal_ },
-  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_ones },
-  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_ones_like },
-  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1006), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1245), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 132), (void *)_cffi_d_flam_node_next },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1513), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1490), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1584), (void *)_cffi_d_flam_node_release },
+  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 341), (void *)_cffi_d_flam_node_variable },
+  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_norm },
+  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 533), (void *)_cffi_d_flam_normal },
+  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_normal_ },
+  { "flam_one_cycle_lr_new", (void *)_cffi_f_flam_one_cycle_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_one_cycle_lr_new },
+  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_ones },
+  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_ones_like },
+  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_optimizer_add_group },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1516), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 29), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1316), (void *)_cffi_d_flam_optimizer_release },
-  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1001), (void *)_cffi_d_flam_optimizer_set_lr },
-  { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 172), (void *)_cffi_d_flam_optimizer_state_dict },
-  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 998), (void *)_cffi_d_flam_optimizer_step },
-  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_optimizer_zero_grad },
-  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_outer },
-  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_outer_out },
-  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_permute },
-  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_positive },
-  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_pow },
-  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_pow_ },
-  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_pow_out },
-  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 580), (void *)_cffi_d_flam_prod },
-  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_dataset_vtable_drop },
-  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1373), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1374), (void *)flam_py_dataset_vtable_size },
-  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1370), (void *)flam_py_function_backward },
-  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_function_drop },
-  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1371), (void *)flam_py_hook_callback_call },
-  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_hook_callback_drop },
-  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1372), (void *)flam_py_module_hook_run },
-  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1369), (void *)flam_py_module_vtable_forward },
-  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 841), (void *)flam_py_tensor_from_blob_drop },
-  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_rand },
-  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_rand_like },
-  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 823), (void *)_cffi_d_flam_randint },
-  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 774), (void *)_cffi_d_flam_randn },
-  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_randn_like },
-  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 327), (void *)_cffi_d_flam_random_ },
-  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 809), (void *)_cffi_d_flam_randperm },
-  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_ravel },
-  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_reciprocal },
-  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_reciprocal_ },
-  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_reciprocal_out },
-  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_relu },
-  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_relu6 },
-  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_relu6_ },
-  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_relu_ },
-  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_remainder },
-  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 263), (void *)_cffi_d_flam_remainder_ },
-  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_remainder_out },
-  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_repeat },
-  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 738), (void *)_cffi_d_flam_repeat_interleave },
-  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_reshape },
-  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_reshape_as },
-  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_resize_ },
-  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_roll },
-  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_round },
-  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_round_ },
-  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_round_out },
-  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_rsqrt },
-  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_rsqrt_ },
-  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_rsqrt_out },
-  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_rsub },
-  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 224), (void *)_cffi_d_flam_saved_get },
-  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1319), (void *)_cffi_d_flam_saved_release },
-  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 771), (void *)_cffi_d_flam_scalar_bool },
-  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 188), (void *)_cffi_d_flam_scalar_f64 },
-  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 806), (void *)_cffi_d_flam_scalar_i64 },
-  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_scatter },
-  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_scatter_ },
-  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 693), (void *)_cffi_d_flam_scatter_add },
-  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_scatter_add_ },
-  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_scatter_add_out },
-  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 714), (void *)_cffi_d_flam_scatter_out },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1322), (void *)_cffi_d_flam_scheduler_release },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1017), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1171), (void *)_cffi_d_flam_scope_pop },
-  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_select },
-  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_selu },
-  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_selu_ },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1126), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_set_grad_enabled },
-  { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_sgd_new },
-  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1072), (void *)_cffi_d_flam_sgd_step },
-  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sigmoid },
-  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sigmoid_ },
-  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sigmoid_out },
-  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sign },
-  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sign_ },
-  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sign_out },
-  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_silu },
-  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_silu_ },
-  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1337), (void *)_cffi_d_flam_sim_report_host_access },
-  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sin },
-  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sin_ },
-  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sin_out },
-  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sinh },
-  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sinh_ },
-  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sinh_out },
-  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 760), (void *)_cffi_d_flam_slice },
-  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 529), (void *)_cffi_d_flam_smooth_l1_loss },
-  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 721), (void *)_cffi_d_flam_softmax },
-  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 355), (void *)_cffi_d_flam_softplus },
-  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_softsign },
-  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_split },
-  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 864), (void *)_cffi_d_flam_split_with_sizes },
-  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_sqrt },
-  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_sqrt_ },
-  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_sqrt_out },
-  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_square },
-  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_square_ },
-  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_square_out },
-  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_squeeze },
-  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 295), (void *)_cffi_d_flam_squeeze_ },
-  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_stack },
-  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_stack_out },
-  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 227), (void *)_cffi_d_flam_state_get },
+  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_optimizer_option },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1587), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1127), (void *)_cffi_d_flam_optimizer_set_lr },
+  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1121), (void *)_cffi_d_flam_optimizer_set_option },
+  { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_optimizer_state_dict },
+  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1118), (void *)_cffi_d_flam_optimizer_step },
+  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_optimizer_zero_grad },
+  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_outer },
+  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_outer_out },
+  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_permute },
+  { "flam_polynomial_lr_new", (void *)_cffi_f_flam_polynomial_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_polynomial_lr_new },
+  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_positive },
+  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_pow },
+  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_pow_ },
+  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_pow_out },
+  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 700), (void *)_cffi_d_flam_prod },
+  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1642), (void *)flam_py_closure_call },
+  { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_closure_drop },
+  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop },
+  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop_item },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1647), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1649), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_error_set_drop },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1644), (void *)flam_py_function_backward },
+  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_drop },
+  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_release_saved },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1645), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_hook_callback_drop },
+  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_hook_drop },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1646), (void *)flam_py_module_hook_run },
+  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_vtable_drop },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1643), (void *)flam_py_module_vtable_forward },
+  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1648), (void *)flam_py_rate_callback_call },
+  { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_rate_callback_drop },
+  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_radam_new },
+  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1264), (void *)_cffi_d_flam_radam_step },
+  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 894), (void *)_cffi_d_flam_rand },
+  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_rand_like },
+  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 943), (void *)_cffi_d_flam_randint },
+  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 894), (void *)_cffi_d_flam_randn },
+  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_randn_like },
+  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 447), (void *)_cffi_d_flam_random_ },
+  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_randperm },
+  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_ravel },
+  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_reciprocal },
+  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_reciprocal_ },
+  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_reciprocal_out },
+  { "flam_reduce_lr_on_plateau_new", (void *)_cffi_f_flam_reduce_lr_on_plateau_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 251), (void *)_cffi_d_flam_reduce_lr_on_plateau_new },
+  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_relu },
+  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_relu6 },
+  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_relu6_ },
+  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_relu_ },
+  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_remainder },
+  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_remainder_ },
+  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_remainder_out },
+  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_repeat },
+  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 858), (void *)_cffi_d_flam_repeat_interleave },
+  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_reshape },
+  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_reshape_as },
+  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 415), (void *)_cffi_d_flam_resize_ },
+  { "flam_rmsprop_new", (void *)_cffi_f_flam_rmsprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_rmsprop_new },
+  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1328), (void *)_cffi_d_flam_rmsprop_step },
+  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_roll },
+  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_round },
+  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_round_ },
+  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_round_out },
+  { "flam_rprop_new", (void *)_cffi_f_flam_rprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_rprop_new },
+  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1285), (void *)_cffi_d_flam_rprop_step },
+  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_rsqrt },
+  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_rsqrt_ },
+  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_rsqrt_out },
+  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_rsub },
+  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 344), (void *)_cffi_d_flam_saved_get },
+  { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_saved_make },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1590), (void *)_cffi_d_flam_saved_release },
+  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 891), (void *)_cffi_d_flam_scalar_bool },
+  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 308), (void *)_cffi_d_flam_scalar_f64 },
+  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 926), (void *)_cffi_d_flam_scalar_i64 },
+  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_scatter },
+  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_scatter_ },
+  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_scatter_add },
+  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_scatter_add_ },
+  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 834), (void *)_cffi_d_flam_scatter_add_out },
+  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 834), (void *)_cffi_d_flam_scatter_out },
+  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1153), (void *)_cffi_d_flam_scheduler_append },
+  { "flam_scheduler_last_lr", (void *)_cffi_f_flam_scheduler_last_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 33), (void *)_cffi_d_flam_scheduler_last_lr },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1593), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_state_dict", (void *)_cffi_f_flam_scheduler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 292), (void *)_cffi_d_flam_scheduler_state_dict },
+  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1149), (void *)_cffi_d_flam_scheduler_step_metric },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1432), (void *)_cffi_d_flam_scope_pop },
+  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 869), (void *)_cffi_d_flam_select },
+  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_selu },
+  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_selu_ },
+  { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 279), (void *)_cffi_d_flam_sequential_lr_new },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_sgd_new },
+  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1210), (void *)_cffi_d_flam_sgd_step },
+  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sigmoid },
+  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sigmoid_ },
+  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sigmoid_out },
+  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sign },
+  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sign_ },
+  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sign_out },
+  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_silu },
+  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_silu_ },
+  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_sim_report_host_access },
+  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sin },
+  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sin_ },
+  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sin_out },
+  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sinh },
+  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sinh_ },
+  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sinh_out },
+  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 880), (void *)_cffi_d_flam_slice },
+  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_smooth_l1_loss },
+  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_softmax },
+  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_softplus },
+  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_softsign },
+  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 994), (void *)_cffi_d_flam_split },
+  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 984), (void *)_cffi_d_flam_split_with_sizes },
+  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sqrt },
+  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sqrt_ },
+  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sqrt_out },
+  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_square },
+  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_square_ },
+  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_square_out },
+  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_squeeze },
+  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 415), (void *)_cffi_d_flam_squeeze_ },
+  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 457), (void *)_cffi_d_flam_stack },
+  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_stack_out },
+  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 347), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
-  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 175), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1325), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1020), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1248), (void *)_cffi_d_flam_state_size },
-  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 231), (void *)_cffi_d_flam_state_tensor },
-  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 591), (void *)_cffi_d_flam_std },
-  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_std_unbiased },
-  { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 160), (void *)_cffi_d_flam_step_lr_new },
-  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 177), (void *)_cffi_d_flam_stream_current },
-  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 177), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_device },
-  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 184), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1223), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1273), (void *)_cffi_d_flam_stream_native },
-  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 180), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1032), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1028), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1328), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1025), (void *)_cffi_d_flam_stream_set_current },
-  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 395), (void *)_cffi_d_flam_sub },
-  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 267), (void *)_cffi_d_flam_sub_ },
-  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 407), (void *)_cffi_d_flam_sub_out },
-  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_sum },
-  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 626), (void *)_cffi_d_flam_sum_out },
-  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_t },
-  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_t_ },
-  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_take },
-  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_take_along_dim },
-  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tan },
-  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_tan_ },
-  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_tan_out },
-  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tanh },
-  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_tanh_ },
-  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_tanh_out },
-  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tanhshrink },
-  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1276), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1036), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_element_size },
-  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_tensor_from_blob },
-  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_grad },
-  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 132), (void *)_cffi_d_flam_tensor_grad_fn },
+  { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 295), (void *)_cffi_d_flam_state_new },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1596), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1596), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1158), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1519), (void *)_cffi_d_flam_state_size },
+  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_state_tensor },
+  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_std },
+  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_std_unbiased },
+  { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_step_lr_new },
+  { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 297), (void *)_cffi_d_flam_stream_current },
+  { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 297), (void *)_cffi_d_flam_stream_default },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_stream_from_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1494), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1544), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_stream_new },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1166), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1599), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1599), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_sub },
+  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 387), (void *)_cffi_d_flam_sub_ },
+  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_sub_out },
+  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_sum },
+  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 746), (void *)_cffi_d_flam_sum_out },
+  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_t },
+  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_t_ },
+  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_take },
+  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 674), (void *)_cffi_d_flam_take_along_dim },
+  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tan },
+  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_tan_ },
+  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_tan_out },
+  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tanh },
+  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_tanh_ },
+  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_tanh_out },
+  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tanhshrink },
+  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_base },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1547), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1174), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 953), (void *)_cffi_d_flam_tensor_from_blob },
+  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_grad },
+  { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 136), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 17), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_is_wrapped_number },
-  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 767), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1334), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1251), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1331), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1060), (void *)_cffi_d_flam_tensor_record_stream },
-  { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 59), (void *)_cffi_d_flam_tensor_register_hook },
-  { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 59), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1331), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_requires_grad },
-  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1036), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1112), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1064), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1064), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1068), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1115), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1229), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1276), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1207), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1226), (void *)_cffi_d_flam_tensor_version },
-  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 355), (void *)_cffi_d_flam_threshold },
-  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 242), (void *)_cffi_d_flam_threshold_ },
-  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_tile },
-  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 749), (void *)_cffi_d_flam_transpose },
-  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 322), (void *)_cffi_d_flam_transpose_ },
-  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_tril },
-  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_tril_ },
-  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_tril_out },
-  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_triu },
-  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_triu_ },
-  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 677), (void *)_cffi_d_flam_triu_out },
-  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 348), (void *)_cffi_d_flam_trunc },
-  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_trunc_ },
-  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_trunc_out },
-  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_unbind },
-  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 743), (void *)_cffi_d_flam_unflatten },
-  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_unfold_dim },
-  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_uniform_ },
-  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 673), (void *)_cffi_d_flam_unsqueeze },
-  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_unsqueeze_ },
-  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 591), (void *)_cffi_d_flam_var },
-  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 619), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1254), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_version_require },
-  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 586), (void *)_cffi_d_flam_view },
-  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 391), (void *)_cffi_d_flam_view_as },
-  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_vstack },
-  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 423), (void *)_cffi_d_flam_where },
-  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 456), (void *)_cffi_d_flam_where_out },
-  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 235), (void *)_cffi_d_flam_zero_ },
-  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 790), (void *)_cffi_d_flam_zeros },
-  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 563), (void *)_cffi_d_flam_zeros_like },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 887), (void *)_cffi_d_flam_tensor_list_get },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1605), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1522), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1602), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1198), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_hook },
+  { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1602), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_retain },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1174), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1206), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1376), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1500), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1478), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1547), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1478), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_version },
+  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_threshold },
+  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 362), (void *)_cffi_d_flam_threshold_ },
+  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_tile },
+  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 869), (void *)_cffi_d_flam_transpose },
+  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 442), (void *)_cffi_d_flam_transpose_ },
+  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_tril },
+  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_tril_ },
+  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_tril_out },
+  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_triu },
+  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_triu_ },
+  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_triu_out },
+  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_trunc },
+  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_trunc_ },
+  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_trunc_out },
+  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 990), (void *)_cffi_d_flam_unbind },
+  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 863), (void *)_cffi_d_flam_unflatten },
+  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_unfold_dim },
+  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_uniform_ },
+  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_unsqueeze },
+  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_unsqueeze_ },
+  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_var },
+  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_var_unbiased },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1525), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_version_require },
+  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_view },
+  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_view_as },
+  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_vstack },
+  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_where },
+  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_where_out },
+  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_zero_ },
+  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_zeros },
+  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_zeros_like },
 };
 
 static const struct _cffi_field_s _cffi_fields[] = {
+  { "struct_size", offsetof(flam_closure, struct_size),
+                   sizeof(((flam_closure *)0)->struct_size),
+                   _CFFI_OP(_CFFI_OP_NOOP, 8) },
+  { "user", offsetof(flam_closure, user),
+            sizeof(((flam_closure *)0)->user),
+            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+  { "call", offsetof(flam_closure, call),
+            sizeof(((flam_closure *)0)->call),
+            _CFFI_OP(_CFFI_OP_NOOP, 1642) },
+  { "drop", offsetof(flam_closure, drop),
+            sizeof(((flam_closure *)0)->drop),
+            _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "struct_size", offsetof(flam_dataset_vtable, struct_size),
                    sizeof(((flam_dataset_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_dataset_vtable, user),
             sizeof(((flam_dataset_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 186) },
+            _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1374) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1649) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1373) },
+             _CFFI_OP(_CFFI_OP_NOOP, 1647) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
-                 _CFFI_OP(_CFFI_OP_NOOP, 841) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "drop", offsetof(flam_dataset_vtable, drop),
             sizeof(((flam_dataset_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 841) },
+            _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "struct_size", offsetof(flam_format_options, struct_size),
                    sizeof(((flam_format_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "precision", offsetof(flam_format_options, precision),
                  sizeof(((flam_format_options *)0)->precision),
-                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 60) },
   { "threshold", offsetof(flam_format_options, threshold),
                  sizeof(((flam_format_options *)0)->threshold),
-                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 60) },
   { "edgeitems", offsetof(flam_format_options, edgeitems),
                  sizeof(((flam_format_options *)0)->edgeitems),
-                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 60) },
   { "linewidth", offsetof(flam_format_options, linewidth),
                  sizeof(((flam_format_options *)0)->linewidth),
-                 _CFFI_OP(_CFFI_OP_NOOP, 56) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 60) },
   { "sci_mode", offsetof(flam_format_options, sci_mode),
                 sizeof(((flam_format_options *)0)->sci_mode),
                 _CFFI_OP(_CFFI_OP_NOOP, 21) },
@@ -37830,40 +41544,40 @@ static const struct _cffi_field_s _cffi_fields[] = {
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_function, user),
             sizeof(((flam_function *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 186) },
+            _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "name", offsetof(flam_function, name),
             sizeof(((flam_function *)0)->name),
-            _CFFI_OP(_CFFI_OP_NOOP, 68) },
+            _CFFI_OP(_CFFI_OP_NOOP, 72) },
   { "materialize_grads", offsetof(flam_function, materialize_grads),
                          sizeof(((flam_function *)0)->materialize_grads),
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1370) },
+                _CFFI_OP(_CFFI_OP_NOOP, 1644) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
-                     _CFFI_OP(_CFFI_OP_NOOP, 841) },
+                     _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "drop", offsetof(flam_function, drop),
             sizeof(((flam_function *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 841) },
+            _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "struct_size", offsetof(flam_hook_callback, struct_size),
                    sizeof(((flam_hook_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_hook_callback, user),
             sizeof(((flam_hook_callback *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 186) },
+            _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1371) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1645) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 841) },
+            _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "struct_size", offsetof(flam_loader_options, struct_size),
                    sizeof(((flam_loader_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "batch_size", offsetof(flam_loader_options, batch_size),
                   sizeof(((flam_loader_options *)0)->batch_size),
-                  _CFFI_OP(_CFFI_OP_NOOP, 56) },
+                  _CFFI_OP(_CFFI_OP_NOOP, 60) },
   { "shuffle", offsetof(flam_loader_options, shuffle),
                sizeof(((flam_loader_options *)0)->shuffle),
                _CFFI_OP(_CFFI_OP_NOOP, 21) },
@@ -37872,132 +41586,151 @@ static const struct _cffi_field_s _cffi_fields[] = {
                  _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "num_workers", offsetof(flam_loader_options, num_workers),
                    sizeof(((flam_loader_options *)0)->num_workers),
-                   _CFFI_OP(_CFFI_OP_NOOP, 56) },
+                   _CFFI_OP(_CFFI_OP_NOOP, 60) },
   { "prefetch_factor", offsetof(flam_loader_options, prefetch_factor),
                        sizeof(((flam_loader_options *)0)->prefetch_factor),
-                       _CFFI_OP(_CFFI_OP_NOOP, 56) },
+                       _CFFI_OP(_CFFI_OP_NOOP, 60) },
   { "pin_memory", offsetof(flam_loader_options, pin_memory),
                   sizeof(((flam_loader_options *)0)->pin_memory),
                   _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "seed", offsetof(flam_loader_options, seed),
             sizeof(((flam_loader_options *)0)->seed),
-            _CFFI_OP(_CFFI_OP_NOOP, 214) },
+            _CFFI_OP(_CFFI_OP_NOOP, 334) },
   { "timeout", offsetof(flam_loader_options, timeout),
                sizeof(((flam_loader_options *)0)->timeout),
-               _CFFI_OP(_CFFI_OP_NOOP, 53) },
+               _CFFI_OP(_CFFI_OP_NOOP, 57) },
   { "struct_size", offsetof(flam_module_hook, struct_size),
                    sizeof(((flam_module_hook *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_hook, user),
             sizeof(((flam_module_hook *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 186) },
+            _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1372) },
+           _CFFI_OP(_CFFI_OP_NOOP, 1646) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 841) },
+            _CFFI_OP(_CFFI_OP_NOOP, 961) },
   { "struct_size", offsetof(flam_module_vtable, struct_size),
                    sizeof(((flam_module_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
   { "user", offsetof(flam_module_vtable, user),
             sizeof(((flam_module_vtable *)0)->user),
-            _CFFI_OP(_CFFI_OP_NOOP, 186) },
+            _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1369) },
+               _CFFI_OP(_CFFI_OP_NOOP, 1643) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 841) },
+            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+  { "struct_size", offsetof(flam_rate_callback, struct_size),
+                   sizeof(((flam_rate_callback *)0)->struct_size),
+                   _CFFI_OP(_CFFI_OP_NOOP, 8) },
+  { "user", offsetof(flam_rate_callback, user),
+            sizeof(((flam_rate_callback *)0)->user),
+            _CFFI_OP(_CFFI_OP_NOOP, 306) },
+  { "call", offsetof(flam_rate_callback, call),
+            sizeof(((flam_rate_callback *)0)->call),
+            _CFFI_OP(_CFFI_OP_NOOP, 1648) },
+  { "drop", offsetof(flam_rate_callback, drop),
+            sizeof(((flam_rate_callback *)0)->drop),
+            _CFFI_OP(_CFFI_OP_NOOP, 961) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_dataset", 1346, _CFFI_F_OPAQUE,
+  { "flam_closure", 1617, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_closure), offsetof(struct _cffi_align__flam_closure, y), 0, 4 },
+  { "flam_dataset", 1618, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1347, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 0, 6 },
-  { "flam_error", 1348, _CFFI_F_OPAQUE,
+  { "flam_dataset_vtable", 1619, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 4, 6 },
+  { "flam_error", 1620, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1349, _CFFI_F_OPAQUE,
+  { "flam_event", 1621, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1350, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 6, 7 },
-  { "flam_function", 1351, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 13, 7 },
-  { "flam_generator", 1352, _CFFI_F_OPAQUE,
+  { "flam_format_options", 1622, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 10, 7 },
+  { "flam_function", 1623, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 17, 7 },
+  { "flam_generator", 1624, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 1353, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 1625, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1354, _CFFI_F_OPAQUE,
+  { "flam_hook", 1626, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1355, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 20, 4 },
-  { "flam_loader", 1356, _CFFI_F_OPAQUE,
+  { "flam_hook_callback", 1627, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 24, 4 },
+  { "flam_loader", 1628, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1357, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 24, 9 },
-  { "flam_module", 1358, _CFFI_F_OPAQUE,
+  { "flam_loader_options", 1629, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 28, 9 },
+  { "flam_module", 1630, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1359, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 33, 4 },
-  { "flam_module_vtable", 1360, _CFFI_F_CHECK_FIELDS,
-    sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 37, 4 },
-  { "flam_node", 1361, _CFFI_F_OPAQUE,
+  { "flam_module_hook", 1631, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 37, 4 },
+  { "flam_module_vtable", 1632, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 41, 4 },
+  { "flam_node", 1633, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1362, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 1634, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_saved", 1363, _CFFI_F_OPAQUE,
+  { "flam_rate_callback", 1635, _CFFI_F_CHECK_FIELDS,
+    sizeof(flam_rate_callback), offsetof(struct _cffi_align__flam_rate_callback, y), 45, 4 },
+  { "flam_saved", 1636, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1364, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 1637, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1365, _CFFI_F_OPAQUE,
+  { "flam_state", 1638, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1366, _CFFI_F_OPAQUE,
+  { "flam_stream", 1639, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1367, _CFFI_F_OPAQUE,
+  { "flam_tensor", 1640, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1368, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 1641, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
   { "flam_bool", 21 },
-  { "flam_dataset", 1346 },
-  { "flam_dataset_vtable", 1347 },
+  { "flam_closure", 1617 },
+  { "flam_cycle", 21 },
+  { "flam_dataset", 1618 },
+  { "flam_dataset_vtable", 1619 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1348 },
-  { "flam_event", 1349 },
+  { "flam_error", 1620 },
+  { "flam_event", 1621 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1350 },
-  { "flam_function", 1351 },
+  { "flam_format_options", 1622 },
+  { "flam_function", 1623 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1352 },
-  { "flam_grad_scaler", 1353 },
-  { "flam_hook", 1354 },
-  { "flam_hook_callback", 1355 },
+  { "flam_generator", 1624 },
+  { "flam_grad_scaler", 1625 },
+  { "flam_hook", 1626 },
+  { "flam_hook_callback", 1627 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
-  { "flam_loader", 1356 },
-  { "flam_loader_options", 1357 },
+  { "flam_loader", 1628 },
+  { "flam_loader_options", 1629 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1358 },
-  { "flam_module_hook", 1359 },
-  { "flam_module_vtable", 1360 },
-  { "flam_node", 1361 },
-  { "flam_optimizer", 1362 },
+  { "flam_module", 1630 },
+  { "flam_module_hook", 1631 },
+  { "flam_module_vtable", 1632 },
+  { "flam_node", 1633 },
+  { "flam_optimizer", 1634 },
+  { "flam_rate_callback", 1635 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1363 },
-  { "flam_scheduler", 1364 },
-  { "flam_scope", 214 },
-  { "flam_state", 1365 },
+  { "flam_saved", 1636 },
+  { "flam_scheduler", 1637 },
+  { "flam_scope", 334 },
+  { "flam_state", 1638 },
   { "flam_status", 21 },
-  { "flam_stream", 1366 },
-  { "flam_tensor", 1367 },
-  { "flam_tensor_list", 1368 },
+  { "flam_stream", 1639 },
+  { "flam_tensor", 1640 },
+  { "flam_tensor_list", 1641 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -38007,12 +41740,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  691,  /* num_globals */
-  23,  /* num_struct_unions */
+  730,  /* num_globals */
+  25,  /* num_struct_unions */
   0,  /* num_enums */
-  37,  /* num_typenames */
+  40,  /* num_typenames */
   NULL,  /* no includes */
-  1377,  /* num_types */
+  1652,  /* num_types */
   1,  /* flags */
 };
 

@@ -220,6 +220,38 @@ void adam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, Tens
     TensorsView max_exp_avg_sqs, TensorsView steps, double lr, double beta1 = 0.9, double beta2 =
     0.999, double eps = 1e-8, double weight_decay = 0, bool decoupled = false, bool maximize =
     false, const Tensor& grad_scale = {}, const Tensor& found_inf = {});
+void rmsprop_step(TensorsView params, TensorsView grads, TensorsView square_avgs, TensorsView
+    momentum_buffers, TensorsView grad_avgs, TensorsView steps, double lr, double alpha = 0.99,
+    double eps = 1e-8, double weight_decay = 0, double momentum = 0, bool maximize = false, const
+    Tensor& grad_scale = {}, const Tensor& found_inf = {});
+void adagrad_step(TensorsView params, TensorsView grads, TensorsView sums, TensorsView steps, double
+    lr, double lr_decay = 0, double weight_decay = 0, double eps = 1e-10, bool maximize = false,
+    const Tensor& grad_scale = {}, const Tensor& found_inf = {});
+void adadelta_step(TensorsView params, TensorsView grads, TensorsView square_avgs, TensorsView
+    acc_deltas, TensorsView steps, double lr, double rho = 0.9, double eps = 1e-6, double
+    weight_decay = 0, bool maximize = false, const Tensor& grad_scale = {}, const Tensor& found_inf
+    = {});
+void adamax_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView exp_infs,
+    TensorsView steps, double lr, double beta1 = 0.9, double beta2 = 0.999, double eps = 1e-8,
+    double weight_decay = 0, bool maximize = false, const Tensor& grad_scale = {}, const Tensor&
+    found_inf = {});
+void nadam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView
+    exp_avg_sqs, TensorsView mu_products, TensorsView steps, double lr, double beta1 = 0.9, double
+    beta2 = 0.999, double eps = 1e-8, double weight_decay = 0, double momentum_decay = 4e-3, bool
+    decoupled_weight_decay = false, bool maximize = false, const Tensor& grad_scale = {}, const
+    Tensor& found_inf = {});
+void radam_step(TensorsView params, TensorsView grads, TensorsView exp_avgs, TensorsView
+    exp_avg_sqs, TensorsView steps, double lr, double beta1 = 0.9, double beta2 = 0.999, double eps
+    = 1e-8, double weight_decay = 0, bool decoupled_weight_decay = false, bool maximize = false,
+    const Tensor& grad_scale = {}, const Tensor& found_inf = {});
+void asgd_step(TensorsView params, TensorsView grads, TensorsView axs, TensorsView etas, TensorsView
+    mus, TensorsView steps, double lr, double lambd = 1e-4, double alpha = 0.75, double t0 = 1e6,
+    double weight_decay = 0, bool maximize = false, const Tensor& grad_scale = {}, const Tensor&
+    found_inf = {});
+void rprop_step(TensorsView params, TensorsView grads, TensorsView prevs, TensorsView step_sizes,
+    TensorsView steps, double etaminus = 0.5, double etaplus = 1.2, double step_size_min = 1e-6,
+    double step_size_max = 50, bool maximize = false, const Tensor& grad_scale = {}, const Tensor&
+    found_inf = {});
 Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type = 2, bool
     error_if_nonfinite = false);
 Ref<flam_optimizer> sgd_new(TensorsView params, double lr = 1e-3, double momentum = 0, double
@@ -230,20 +262,78 @@ Ref<flam_optimizer> adam_new(TensorsView params, double lr = 1e-3, double beta1 
 Ref<flam_optimizer> adamw_new(TensorsView params, double lr = 1e-3, double beta1 = 0.9, double beta2
     = 0.999, double eps = 1e-8, double weight_decay = 1e-2, bool amsgrad = false, bool maximize =
     false);
+Ref<flam_optimizer> rmsprop_new(TensorsView params, double lr = 1e-2, double alpha = 0.99, double
+    eps = 1e-8, double weight_decay = 0, double momentum = 0, bool centered = false, bool maximize =
+    false);
+Ref<flam_optimizer> adagrad_new(TensorsView params, double lr = 1e-2, double lr_decay = 0, double
+    weight_decay = 0, double initial_accumulator_value = 0, double eps = 1e-10, bool maximize =
+    false);
+Ref<flam_optimizer> adadelta_new(TensorsView params, double lr = 1.0, double rho = 0.9, double eps =
+    1e-6, double weight_decay = 0, bool maximize = false);
+Ref<flam_optimizer> adamax_new(TensorsView params, double lr = 2e-3, double beta1 = 0.9, double
+    beta2 = 0.999, double eps = 1e-8, double weight_decay = 0, bool maximize = false);
+Ref<flam_optimizer> nadam_new(TensorsView params, double lr = 2e-3, double beta1 = 0.9, double beta2
+    = 0.999, double eps = 1e-8, double weight_decay = 0, double momentum_decay = 4e-3, bool
+    decoupled_weight_decay = false, bool maximize = false);
+Ref<flam_optimizer> radam_new(TensorsView params, double lr = 1e-3, double beta1 = 0.9, double beta2
+    = 0.999, double eps = 1e-8, double weight_decay = 0, bool decoupled_weight_decay = false, bool
+    maximize = false);
+Ref<flam_optimizer> asgd_new(TensorsView params, double lr = 1e-2, double lambd = 1e-4, double alpha
+    = 0.75, double t0 = 1e6, double weight_decay = 0, bool maximize = false);
+Ref<flam_optimizer> rprop_new(TensorsView params, double lr = 1e-2, double etaminus = 0.5, double
+    etaplus = 1.2, double step_size_min = 1e-6, double step_size_max = 50, bool maximize = false);
+Ref<flam_optimizer> lbfgs_new(TensorsView params, double lr = 1, int64_t max_iter = 20, int64_t
+    max_eval = 0, double tolerance_grad = 1e-7, double tolerance_change = 1e-9, int64_t history_size
+    = 100, bool strong_wolfe = false, bool maximize = false);
 void optimizer_add_group(flam_optimizer* optimizer, TensorsView params, double lr, double
     weight_decay = 0);
 void optimizer_step(flam_optimizer* optimizer);
+double optimizer_step_closure(flam_optimizer* optimizer, const flam_closure* closure);
 void optimizer_zero_grad(flam_optimizer* optimizer, bool set_to_none = true);
 size_t optimizer_group_count(const flam_optimizer* optimizer);
 double optimizer_lr(const flam_optimizer* optimizer, size_t group = 0);
 void optimizer_set_lr(flam_optimizer* optimizer, double lr, size_t group = 0);
+double optimizer_option(const flam_optimizer* optimizer, std::string_view name, size_t group = 0);
+void optimizer_set_option(flam_optimizer* optimizer, std::string_view name, double value, size_t
+    group = 0);
 Ref<flam_state> optimizer_state_dict(const flam_optimizer* optimizer);
 void optimizer_load_state_dict(flam_optimizer* optimizer, const flam_state* state);
 void optimizer_release(flam_optimizer* optimizer);
 Ref<flam_scheduler> step_lr_new(flam_optimizer* optimizer, int64_t step_size, double gamma = 0.1);
+Ref<flam_scheduler> multi_step_lr_new(flam_optimizer* optimizer, DimsView milestones, double gamma =
+    0.1);
+Ref<flam_scheduler> constant_lr_new(flam_optimizer* optimizer, double factor = 0.3333333333333333,
+    int64_t total_iters = 5);
+Ref<flam_scheduler> linear_lr_new(flam_optimizer* optimizer, double start_factor =
+    0.3333333333333333, double end_factor = 1, int64_t total_iters = 5);
+Ref<flam_scheduler> exponential_lr_new(flam_optimizer* optimizer, double gamma);
+Ref<flam_scheduler> polynomial_lr_new(flam_optimizer* optimizer, int64_t total_iters = 5, double
+    power = 1);
 Ref<flam_scheduler> cosine_annealing_lr_new(flam_optimizer* optimizer, int64_t t_max, double eta_min
     = 0);
+Ref<flam_scheduler> cosine_annealing_warm_restarts_new(flam_optimizer* optimizer, int64_t t_0,
+    int64_t t_mult = 1, double eta_min = 0);
+Ref<flam_scheduler> cyclic_lr_new(flam_optimizer* optimizer, double base_lr, double max_lr, double
+    step_size_up = 2000, double step_size_down = 0, int32_t mode = FLAM_CYCLE_TRIANGULAR, double
+    gamma = 1, bool cycle_momentum = true, double base_momentum = 0.8, double max_momentum = 0.9);
+Ref<flam_scheduler> one_cycle_lr_new(flam_optimizer* optimizer, double max_lr, int64_t total_steps,
+    double pct_start = 0.3, bool linear = false, bool cycle_momentum = true, double base_momentum =
+    0.85, double max_momentum = 0.95, double div_factor = 25, double final_div_factor = 1e4, bool
+    three_phase = false);
+Ref<flam_scheduler> lambda_lr_new(flam_optimizer* optimizer, const flam_rate_callback* factor);
+Ref<flam_scheduler> multiplicative_lr_new(flam_optimizer* optimizer, const flam_rate_callback*
+    factor);
+Ref<flam_scheduler> reduce_lr_on_plateau_new(flam_optimizer* optimizer, bool maximize = false,
+    double factor = 0.1, int64_t patience = 10, double threshold = 1e-4, bool absolute = false,
+    int64_t cooldown = 0, double min_lr = 0, double eps = 1e-8);
+Ref<flam_scheduler> sequential_lr_new(flam_scheduler* first);
+Ref<flam_scheduler> chained_lr_new(flam_scheduler* first);
+void scheduler_append(flam_scheduler* scheduler, flam_scheduler* next, int64_t milestone = 0);
 void scheduler_step(flam_scheduler* scheduler);
+void scheduler_step_metric(flam_scheduler* scheduler, double metric);
+double scheduler_last_lr(const flam_scheduler* scheduler, size_t group = 0);
+Ref<flam_state> scheduler_state_dict(const flam_scheduler* scheduler);
+void scheduler_load_state_dict(flam_scheduler* scheduler, const flam_state* state);
 void scheduler_release(flam_scheduler* scheduler);
 Ref<flam_state> state_new();
 void state_set(flam_state* state, std::string_view name, const Tensor& tensor);

@@ -27,6 +27,7 @@ _E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
+_E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
 
 class dataset_handle(_Handle):
     """Owns a `flam_dataset *`."""
@@ -6043,6 +6044,208 @@ def adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, 
         _raise()
 
 
+def rmsprop_step(params, grads, square_avgs, momentum_buffers, grad_avgs, steps, lr, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, maximize=False, grad_scale=None, found_inf=None):
+    """One step of RMSprop over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
+    - `momentum_buffers`: one per parameter, in its shape; empty without momentum.
+    - `grad_avgs`: running means of the gradients, for the centered form; empty without it.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `alpha`: share of the mean square that stays; default 0.99.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `momentum`: share of the buffer that stays; 0 for none; default 0.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Hinton, 2012, lecture 6 of Neural Networks for Machine Learning; Graves, 2013, arXiv 1308.0850.
+    """
+    h = _fast.flam_rmsprop_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in square_avgs], _len(square_avgs), [_t._h for _t in momentum_buffers], _len(momentum_buffers), [_t._h for _t in grad_avgs], _len(grad_avgs), [_t._h for _t in steps], _len(steps), lr, alpha, eps, weight_decay, momentum, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
+def adagrad_step(params, grads, sums, steps, lr, lr_decay=0, weight_decay=0, eps=1e-10, maximize=False, grad_scale=None, found_inf=None):
+    """One step of Adagrad over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `sums`: sums of the squared gradients, in the parameters' shapes.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `lr_decay`: what the rate loses per step; default 0.
+    - `weight_decay`: L2 penalty; default 0.
+    - `eps`: added to the denominator; default 1e-10.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Duchi, Hazan and Singer, 2011, JMLR 12.
+    """
+    h = _fast.flam_adagrad_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in sums], _len(sums), [_t._h for _t in steps], _len(steps), lr, lr_decay, weight_decay, eps, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
+def adadelta_step(params, grads, square_avgs, acc_deltas, steps, lr, rho=0.9, eps=1e-6, weight_decay=0, maximize=False, grad_scale=None, found_inf=None):
+    """One step of Adadelta over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `square_avgs`: running means of the squared gradients, in the parameters' shapes.
+    - `acc_deltas`: running means of the squared changes.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `rho`: share of the running means that stays; default 0.9.
+    - `eps`: added to the denominator; default 1e-6.
+    - `weight_decay`: L2 penalty; default 0.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Zeiler, 2012, arXiv 1212.5701.
+    """
+    h = _fast.flam_adadelta_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in square_avgs], _len(square_avgs), [_t._h for _t in acc_deltas], _len(acc_deltas), [_t._h for _t in steps], _len(steps), lr, rho, eps, weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
+def adamax_step(params, grads, exp_avgs, exp_infs, steps, lr, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, maximize=False, grad_scale=None, found_inf=None):
+    """One step of Adamax, Adam by the infinity norm over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+    - `exp_infs`: running greatest absolute gradients.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `beta1`: share of the first moment that stays; default 0.9.
+    - `beta2`: share of the second moment that stays; default 0.999.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Kingma and Ba, 2014, arXiv 1412.6980.
+    """
+    h = _fast.flam_adamax_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_infs], _len(exp_infs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
+def nadam_step(params, grads, exp_avgs, exp_avg_sqs, mu_products, steps, lr, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, maximize=False, grad_scale=None, found_inf=None):
+    """One step of NAdam, Adam with Nesterov's momentum over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+    - `exp_avg_sqs`: running means of their squares.
+    - `mu_products`: 0-d f32 tensors on the parameters' devices: products of all momenta, 1 before the first step; advanced.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `beta1`: share of the first moment that stays; default 0.9.
+    - `beta2`: share of the second moment that stays; default 0.999.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `momentum_decay`: how fast the momentum grows to `beta1`; default 4e-3.
+    - `decoupled_weight_decay`: whether the decay goes past the moments; default false.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Dozat, 2016, ICLR workshop.
+    """
+    h = _fast.flam_nadam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in mu_products], _len(mu_products), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
+def radam_step(params, grads, exp_avgs, exp_avg_sqs, steps, lr, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, decoupled_weight_decay=False, maximize=False, grad_scale=None, found_inf=None):
+    """One step of RAdam, Adam with a rectified rate over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `exp_avgs`: running means of the gradients, in the parameters' shapes.
+    - `exp_avg_sqs`: running means of their squares.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `beta1`: share of the first moment that stays; default 0.9.
+    - `beta2`: share of the second moment that stays; default 0.999.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `decoupled_weight_decay`: whether the decay goes past the moments; default false.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Liu et al., 2019, arXiv 1908.03265.
+    """
+    h = _fast.flam_radam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, decoupled_weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
+def asgd_step(params, grads, axs, etas, mus, steps, lr, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, maximize=False, grad_scale=None, found_inf=None):
+    """One step of Averaged stochastic gradient descent over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `axs`: averages of the parameters, in their shapes.
+    - `etas`: 0-d f32 tensors on the parameters' devices: the present rates, `lr` before the first step; advanced.
+    - `mus`: 0-d f32 tensors on the parameters' devices: the present shares in the average, 1 before the first step; advanced.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `lr`: learning rate.
+    - `lambd`: decay of the parameters; default 1e-4.
+    - `alpha`: power by which the rate falls; default 0.75.
+    - `t0`: the step from which on parameters are averaged; default 1e6.
+    - `weight_decay`: L2 penalty; default 0.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30.
+    """
+    h = _fast.flam_asgd_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in axs], _len(axs), [_t._h for _t in etas], _len(etas), [_t._h for _t in mus], _len(mus), [_t._h for _t in steps], _len(steps), lr, lambd, alpha, t0, weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
+def rprop_step(params, grads, prevs, step_sizes, steps, etaminus=0.5, etaplus=1.2, step_size_min=1e-6, step_size_max=50, maximize=False, grad_scale=None, found_inf=None):
+    """One step of Resilient backpropagation over lists of tensors.
+
+    - `params`: the parameters, dense; changed in place.
+    - `grads`: their gradients, in their shapes and dtypes.
+    - `prevs`: the last gradients, in the parameters' shapes; zeros before the first step.
+    - `step_sizes`: step sizes of all elements; `lr` before the first step.
+    - `steps`: 0-d f32 tensors on the parameters' devices that count the steps; advanced by 1.
+    - `etaminus`: factor of the step size where the sign changes, in (0, 1); default 0.5.
+    - `etaplus`: factor where it stays, above 1; default 1.2.
+    - `step_size_min`: least step size; default 1e-6.
+    - `step_size_max`: greatest step size; default 50.
+    - `maximize`: whether to ascend; default false.
+    - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
+    - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - source: Riedmiller and Braun, 1993, ICNN.
+    """
+    h = _fast.flam_rprop_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in prevs], _len(prevs), [_t._h for _t in step_sizes], _len(step_sizes), [_t._h for _t in steps], _len(steps), etaminus, etaplus, step_size_min, step_size_max, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
+    if h:
+        _raise()
+
+
 def clip_grad_norm_(params, max_norm, norm_type=2, error_if_nonfinite=False):
     """Scales gradients so that their common norm is at most `max_norm`, without waiting for the device.
 
@@ -6121,8 +6324,189 @@ def adamw_new(params, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e
     return _wrap_optimizer(h)
 
 
+def rmsprop_new(params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, maximize=False):
+    """RMSprop.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-2.
+    - `alpha`: share of the mean square that stays; default 0.99.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `momentum`: share of the buffer that stays; 0 for none; default 0.
+    - `centered`: whether the mean gradient is taken off the mean square; default false.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_rmsprop_new([_t._h for _t in params], _len(params), lr, alpha, eps, weight_decay, momentum, centered, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def adagrad_new(params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, maximize=False):
+    """Adagrad.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-2.
+    - `lr_decay`: what the rate loses per step; default 0.
+    - `weight_decay`: L2 penalty; default 0.
+    - `initial_accumulator_value`: what the sums begin with; default 0.
+    - `eps`: added to the denominator; default 1e-10.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_adagrad_new([_t._h for _t in params], _len(params), lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def adadelta_new(params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, maximize=False):
+    """Adadelta.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1.0.
+    - `rho`: share of the running means that stays; default 0.9.
+    - `eps`: added to the denominator; default 1e-6.
+    - `weight_decay`: L2 penalty; default 0.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_adadelta_new([_t._h for _t in params], _len(params), lr, rho, eps, weight_decay, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def adamax_new(params, lr=2e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, maximize=False):
+    """Adamax, Adam by the infinity norm.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 2e-3.
+    - `beta1`: share of the first moment that stays; default 0.9.
+    - `beta2`: share of the second moment that stays; default 0.999.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_adamax_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def nadam_new(params, lr=2e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, maximize=False):
+    """NAdam, Adam with Nesterov's momentum.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 2e-3.
+    - `beta1`: share of the first moment that stays; default 0.9.
+    - `beta2`: share of the second moment that stays; default 0.999.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `momentum_decay`: how fast the momentum grows to `beta1`; default 4e-3.
+    - `decoupled_weight_decay`: whether the decay goes past the moments; default false.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_nadam_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def radam_new(params, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, decoupled_weight_decay=False, maximize=False):
+    """RAdam, Adam with a rectified rate.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-3.
+    - `beta1`: share of the first moment that stays; default 0.9.
+    - `beta2`: share of the second moment that stays; default 0.999.
+    - `eps`: added to the denominator; default 1e-8.
+    - `weight_decay`: L2 penalty; default 0.
+    - `decoupled_weight_decay`: whether the decay goes past the moments; default false.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_radam_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, decoupled_weight_decay, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def asgd_new(params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, maximize=False):
+    """Averaged stochastic gradient descent.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-2.
+    - `lambd`: decay of the parameters; default 1e-4.
+    - `alpha`: power by which the rate falls; default 0.75.
+    - `t0`: the step from which on parameters are averaged; default 1e6.
+    - `weight_decay`: L2 penalty; default 0.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_asgd_new([_t._h for _t in params], _len(params), lr, lambd, alpha, t0, weight_decay, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def rprop_new(params, lr=1e-2, etaminus=0.5, etaplus=1.2, step_size_min=1e-6, step_size_max=50, maximize=False):
+    """Resilient backpropagation.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1e-2.
+    - `etaminus`: factor of the step size where the sign changes, in (0, 1); default 0.5.
+    - `etaplus`: factor where it stays, above 1; default 1.2.
+    - `step_size_min`: least step size; default 1e-6.
+    - `step_size_max`: greatest step size; default 50.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    """
+    h = _fast.flam_rprop_new([_t._h for _t in params], _len(params), lr, etaminus, etaplus, step_size_min, step_size_max, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
+def lbfgs_new(params, lr=1, max_iter=20, max_eval=0, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, strong_wolfe=False, maximize=False):
+    """L-BFGS, with or without a line search that holds the strong Wolfe conditions. It steps by
+    `flam_optimizer_step_closure`, and has one group of parameters on one device.
+
+    - `params`: the parameters to change; kept.
+    - `lr`: learning rate; default 1.
+    - `max_iter`: iterations per step, at most; default 20.
+    - `max_eval`: calls of the closure per step, at most; 0 for 1.25 times `max_iter`; default 0.
+    - `tolerance_grad`: gradients all at most this end a step; default 1e-7.
+    - `tolerance_change`: so does a change of loss or parameters below this; default 1e-9.
+    - `history_size`: how many changes are kept; default 100.
+    - `strong_wolfe`: whether to search along the line; default false.
+    - `maximize`: whether to ascend; default false.
+    - returns: the optimizer.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - source: Liu and Nocedal, 1989, Math. Programming 45; Nocedal and Wright, 2006, Numerical Optimization, chapters 3 and 7.
+    """
+    h = _fast.flam_lbfgs_new([_t._h for _t in params], _len(params), lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, strong_wolfe, maximize)
+    if not h:
+        return _none()
+    return _wrap_optimizer(h)
+
+
 def optimizer_add_group(optimizer, params, lr, weight_decay=0):
-    """Adds parameters with a learning rate and weight decay of their own.
+    """Adds parameters with a learning rate and weight decay of their own; the other options begin as those of the first group.
+
+    Adds parameters with a learning rate and weight decay of their own; the other options begin as
+    those of the first group.
 
     - `optimizer`: the optimizer.
     - `params`: the parameters to change; kept.
@@ -6141,11 +6525,30 @@ def optimizer_step(optimizer):
 
     - `optimizer`: the optimizer.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` for state made at the first step.
+    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` for state made at the first step; `FLAM_ERROR_INVALID_ARGUMENT` where the optimizer needs a closure.
     """
     h = _fast.flam_optimizer_step(optimizer._h)
     if h:
         _raise()
+
+
+def optimizer_step_closure(optimizer, closure):
+    """Computes the loss and its gradients by a closure, then changes the parameters; L-BFGS calls the closure as often as it needs.
+
+    Computes the loss and its gradients by a closure, then changes the parameters; L-BFGS calls the
+    closure as often as it needs.
+
+    - `optimizer`: the optimizer.
+    - `closure`: computes the loss; copied. `drop` has been called when this returns.
+    - `out_loss`: the loss of the first call.
+    - returns: `FLAM_OK`.
+    - errors: what the closure failed with; those of `flam_optimizer_step`.
+    """
+    _o0 = _out_cell["double *"]()
+    h = _blocking.flam_optimizer_step_closure(optimizer._h, closure, _o0)
+    if h:
+        _raise()
+    return _o0[0]
 
 
 def optimizer_zero_grad(optimizer, set_to_none=True):
@@ -6194,8 +6597,46 @@ def optimizer_set_lr(optimizer, lr, group=0):
         _raise()
 
 
+def optimizer_option(optimizer, name, group=0):
+    """An option of a group, by the name that torch.optim gives it; `beta1` and `beta2` for `betas`, `etaminus` and `etaplus` for `etas`, `step_size_min` and `step_size_max` for `step_sizes`.
+
+    An option of a group, by the name that torch.optim gives it; `beta1` and `beta2` for `betas`,
+    `etaminus` and `etaplus` for `etas`, `step_size_min` and `step_size_max` for `step_sizes`.
+
+    - `optimizer`: the optimizer.
+    - `name`: the option's name.
+    - `group`: its number, from 0; default 0.
+    - `out_value`: its value, 0 or 1 for a switch.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for an unknown name.
+    """
+    _o0 = _out_cell["double *"]()
+    h = _fast.flam_optimizer_option(optimizer._h, name.encode(), group, _o0)
+    if h:
+        _raise()
+    return _o0[0]
+
+
+def optimizer_set_option(optimizer, name, value, group=0):
+    """Sets an option of a group, by the name that `flam_optimizer_option` knows it by.
+
+    - `optimizer`: the optimizer.
+    - `name`: the option's name.
+    - `value`: its new value, 0 or 1 for a switch.
+    - `group`: its number, from 0; default 0.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for an unknown name or a value out of range.
+    """
+    h = _fast.flam_optimizer_set_option(optimizer._h, name.encode(), value, group)
+    if h:
+        _raise()
+
+
 def optimizer_state_dict(optimizer):
-    """The state of all parameters, named `<parameter>.<state>` with parameters numbered across groups.
+    """The state of all parameters, named `<parameter>.<state>` with parameters numbered across groups, and the options of all groups, named `groups.<group>.<option>`.
+
+    The state of all parameters, named `<parameter>.<state>` with parameters numbered across groups,
+    and the options of all groups, named `groups.<group>.<option>`.
 
     - `optimizer`: the optimizer.
     - returns: names and tensors that share memory with the optimizer.
@@ -6229,57 +6670,6 @@ def optimizer_release(optimizer):
     - `optimizer`: the optimizer, or `NULL`.
     """
     _fast.flam_optimizer_release(_NULL if optimizer is None else optimizer._h)
-
-
-def step_lr_new(optimizer, step_size, gamma=0.1):
-    """Multiplies the learning rate by `gamma` every `step_size` steps.
-
-    - `optimizer`: whose groups are set; kept.
-    - `step_size`: steps between changes, at least 1.
-    - `gamma`: the factor; default 0.1.
-    - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a step size below 1.
-    """
-    h = _fast.flam_step_lr_new(optimizer._h, step_size, gamma)
-    if not h:
-        return _none()
-    return _wrap_scheduler(h)
-
-
-def cosine_annealing_lr_new(optimizer, t_max, eta_min=0):
-    """Lets the learning rate fall along half a cosine.
-
-    - `optimizer`: whose groups are set; kept.
-    - `t_max`: steps to the least rate, at least 1.
-    - `eta_min`: the least rate; default 0.
-    - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `t_max` below 1.
-    - source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
-    """
-    h = _fast.flam_cosine_annealing_lr_new(optimizer._h, t_max, eta_min)
-    if not h:
-        return _none()
-    return _wrap_scheduler(h)
-
-
-def scheduler_step(scheduler):
-    """Goes one step further and sets the learning rates.
-
-    - `scheduler`: the schedule.
-    - returns: `FLAM_OK`.
-    - errors: none but those of a failed operand.
-    """
-    h = _fast.flam_scheduler_step(scheduler._h)
-    if h:
-        _raise()
-
-
-def scheduler_release(scheduler):
-    """Drops a reference to a schedule.
-
-    - `scheduler`: the schedule, or `NULL`.
-    """
-    _fast.flam_scheduler_release(_NULL if scheduler is None else scheduler._h)
 
 
 def abs(input):
@@ -8869,6 +9259,342 @@ def cumprod_out(input, dim, dtype=None, out=None):
     if not h:
         return _none()
     return _wrap(h)
+
+
+def step_lr_new(optimizer, step_size, gamma=0.1):
+    """Multiplies the learning rate by `gamma` every `step_size` steps.
+
+    - `optimizer`: whose groups are set; kept.
+    - `step_size`: steps between changes, at least 1.
+    - `gamma`: the factor; default 0.1.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a step size below 1.
+    """
+    h = _fast.flam_step_lr_new(optimizer._h, step_size, gamma)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def multi_step_lr_new(optimizer, milestones, gamma=0.1):
+    """Multiplies the learning rate by `gamma` at each milestone.
+
+    - `optimizer`: whose groups are set; kept.
+    - `milestones`: epochs, in any order; one that is there twice counts twice.
+    - `gamma`: the factor; default 0.1.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    """
+    if milestones.__class__ in _NUMBERS:
+        milestones = (milestones,)
+    h = _fast.flam_multi_step_lr_new(optimizer._h, milestones, _len(milestones), gamma)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def constant_lr_new(optimizer, factor=0.3333333333333333, total_iters=5):
+    """Scales the learning rate by `factor` until epoch `total_iters`.
+
+    - `optimizer`: whose groups are set; kept.
+    - `factor`: in [0, 1]; default 1/3.
+    - `total_iters`: when the rate returns to its first value; default 5.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
+    """
+    h = _fast.flam_constant_lr_new(optimizer._h, factor, total_iters)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def linear_lr_new(optimizer, start_factor=0.3333333333333333, end_factor=1, total_iters=5):
+    """Lets the learning rate go on a line between two factors of its first value.
+
+    - `optimizer`: whose groups are set; kept.
+    - `start_factor`: in (0, 1]; default 1/3.
+    - `end_factor`: in [0, 1]; default 1.
+    - `total_iters`: epochs until `end_factor`, at least 1; default 5.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
+    """
+    h = _fast.flam_linear_lr_new(optimizer._h, start_factor, end_factor, total_iters)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def exponential_lr_new(optimizer, gamma):
+    """Multiplies the learning rate by `gamma` every epoch.
+
+    - `optimizer`: whose groups are set; kept.
+    - `gamma`: the factor.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    """
+    h = _fast.flam_exponential_lr_new(optimizer._h, gamma)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def polynomial_lr_new(optimizer, total_iters=5, power=1):
+    """Lets the learning rate fall to 0 by a power of what is left of `total_iters`.
+
+    - `optimizer`: whose groups are set; kept.
+    - `total_iters`: epochs until 0, at least 1; default 5.
+    - `power`: the power; default 1.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `total_iters` below 1.
+    """
+    h = _fast.flam_polynomial_lr_new(optimizer._h, total_iters, power)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def cosine_annealing_lr_new(optimizer, t_max, eta_min=0):
+    """Lets the learning rate fall along half a cosine.
+
+    - `optimizer`: whose groups are set; kept.
+    - `t_max`: steps to the least rate, at least 1.
+    - `eta_min`: the least rate; default 0.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `t_max` below 1.
+    - source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
+    """
+    h = _fast.flam_cosine_annealing_lr_new(optimizer._h, t_max, eta_min)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def cosine_annealing_warm_restarts_new(optimizer, t_0, t_mult=1, eta_min=0):
+    """Lets the learning rate fall along half a cosine, again and again.
+
+    - `optimizer`: whose groups are set; kept.
+    - `t_0`: epochs until the first restart, at least 1.
+    - `t_mult`: how much longer each next fall is, at least 1; default 1.
+    - `eta_min`: the least rate; default 0.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a length below 1.
+    - source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
+    """
+    h = _fast.flam_cosine_annealing_warm_restarts_new(optimizer._h, t_0, t_mult, eta_min)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def cyclic_lr_new(optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=0, mode='triangular', gamma=1, cycle_momentum=True, base_momentum=0.8, max_momentum=0.9):
+    """Lets the learning rate go up and down between two rates, and the momentum against it.
+
+    - `optimizer`: whose groups are set; kept.
+    - `base_lr`: the least rate, of all groups.
+    - `max_lr`: the greatest rate.
+    - `step_size_up`: steps of the way up; default 2000.
+    - `step_size_down`: steps of the way down; 0 for as many as up; default 0.
+    - `mode`: how the peaks change; default `FLAM_CYCLE_TRIANGULAR`.
+    - `gamma`: of `FLAM_CYCLE_EXP_RANGE`; default 1.
+    - `cycle_momentum`: whether the momentum (or `beta1`) moves too; default true.
+    - `base_momentum`: the least momentum; default 0.8.
+    - `max_momentum`: the greatest momentum; default 0.9.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for step sizes that are not positive, or an optimizer without momentum where it should move.
+    - source: Smith, 2015, arXiv 1506.01186.
+    """
+    h = _fast.flam_cyclic_lr_new(optimizer._h, base_lr, max_lr, step_size_up, step_size_down, _E_flam_cycle[mode], gamma, cycle_momentum, base_momentum, max_momentum)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def one_cycle_lr_new(optimizer, max_lr, total_steps, pct_start=0.3, linear=False, cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25, final_div_factor=1e4, three_phase=False):
+    """Lets the learning rate rise once to `max_lr` and fall far below where it began.
+
+    - `optimizer`: whose groups are set; kept.
+    - `max_lr`: the greatest rate, of all groups.
+    - `total_steps`: steps of the whole cycle, at least 1; stepping further is an error.
+    - `pct_start`: share of the rise, in [0, 1]; default 0.3.
+    - `linear`: whether to go on lines rather than along half cosines; default false.
+    - `cycle_momentum`: whether the momentum (or `beta1`) goes against the rate; default true.
+    - `base_momentum`: the least momentum; default 0.85.
+    - `max_momentum`: the greatest momentum; default 0.95.
+    - `div_factor`: `max_lr` over the first rate; default 25.
+    - `final_div_factor`: the first rate over the last; default 1e4.
+    - `three_phase`: whether the rate returns to the first before it falls further; default false.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, or an optimizer without momentum where it should move.
+    - source: Smith and Topin, 2017, arXiv 1708.07120.
+    """
+    h = _fast.flam_one_cycle_lr_new(optimizer._h, max_lr, total_steps, pct_start, linear, cycle_momentum, base_momentum, max_momentum, div_factor, final_div_factor, three_phase)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def lambda_lr_new(optimizer, factor):
+    """Multiplies the first learning rate by a function of the epoch.
+
+    - `optimizer`: whose groups are set; kept.
+    - `factor`: the function; copied.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown struct size or a missing function; what the function failed with.
+    """
+    h = _fast.flam_lambda_lr_new(optimizer._h, factor)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def multiplicative_lr_new(optimizer, factor):
+    """Multiplies the present learning rate by a function of the epoch.
+
+    - `optimizer`: whose groups are set; kept.
+    - `factor`: the function; copied.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown struct size or a missing function; what the function failed with.
+    """
+    h = _fast.flam_multiplicative_lr_new(optimizer._h, factor)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def reduce_lr_on_plateau_new(optimizer, maximize=False, factor=0.1, patience=10, threshold=1e-4, absolute=False, cooldown=0, min_lr=0, eps=1e-8):
+    """Multiplies the learning rate by `factor` when a metric has not improved for a while; steps by `flam_scheduler_step_metric`.
+
+    Multiplies the learning rate by `factor` when a metric has not improved for a while; steps by
+    `flam_scheduler_step_metric`.
+
+    - `optimizer`: whose groups are set; kept.
+    - `maximize`: whether greater is better; default false.
+    - `factor`: below 1; default 0.1.
+    - `patience`: epochs without improvement that are borne; default 10.
+    - `threshold`: what counts as improvement; default 1e-4.
+    - `absolute`: whether the threshold is a difference rather than a share; default false.
+    - `cooldown`: epochs after a reduction that are not counted; default 0.
+    - `min_lr`: the least rate; default 0.
+    - `eps`: changes of the rate below this are left out; default 1e-8.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor of 1 or more.
+    """
+    h = _fast.flam_reduce_lr_on_plateau_new(optimizer._h, maximize, factor, patience, threshold, absolute, cooldown, min_lr, eps)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def sequential_lr_new(first):
+    """One schedule after the other, beginning with `first`; `flam_scheduler_append` adds the rest.
+
+    - `first`: the schedule of epoch 0; kept. The rates begin anew.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a schedule that needs a metric.
+    """
+    h = _fast.flam_sequential_lr_new(first._h)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def chained_lr_new(first):
+    """Several schedules at once, one upon the other; `flam_scheduler_append` adds them.
+
+    - `first`: the first schedule; kept.
+    - returns: the schedule.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a schedule that needs a metric.
+    """
+    h = _fast.flam_chained_lr_new(first._h)
+    if not h:
+        return _none()
+    return _wrap_scheduler(h)
+
+
+def scheduler_append(scheduler, next, milestone=0):
+    """Adds a schedule to a sequence or a chain that was not stepped yet.
+
+    - `scheduler`: the sequence or chain.
+    - `next`: the schedule to add, of the same optimizer; kept.
+    - `milestone`: the epoch at which a sequence changes to it, after those before; default 0, for chains.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another optimizer's schedule, one that needs a metric, milestones that do not grow, or a schedule that is not made of others.
+    """
+    h = _fast.flam_scheduler_append(scheduler._h, next._h, milestone)
+    if h:
+        _raise()
+
+
+def scheduler_step(scheduler):
+    """Goes one step further and sets the learning rates.
+
+    - `scheduler`: the schedule.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` past the end of a single cycle, or where a metric is needed; what a function of the program failed with.
+    """
+    h = _blocking.flam_scheduler_step(scheduler._h)
+    if h:
+        _raise()
+
+
+def scheduler_step_metric(scheduler, metric):
+    """Tells a schedule that goes by a metric the metric of this epoch.
+
+    - `scheduler`: the schedule.
+    - `metric`: its value.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the schedule takes none.
+    """
+    h = _fast.flam_scheduler_step_metric(scheduler._h, metric)
+    if h:
+        _raise()
+
+
+def scheduler_last_lr(scheduler, group=0):
+    """The learning rate that a schedule set last.
+
+    - `scheduler`: the schedule.
+    - `group`: the group's number, from 0; default 0.
+    - returns: the rate; NaN where there is no such group.
+    """
+    return _fast.flam_scheduler_last_lr(scheduler._h, group)
+
+
+def scheduler_state_dict(scheduler):
+    """Where a schedule stands, as f64 tensors by name.
+
+    - `scheduler`: the schedule.
+    - returns: names and copies.
+    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    """
+    h = _fast.flam_scheduler_state_dict(scheduler._h)
+    if not h:
+        return _none()
+    return _wrap_state(h)
+
+
+def scheduler_load_state_dict(scheduler, state):
+    """Takes over what `flam_scheduler_state_dict` of the same kind of schedule gave; nothing changes where an error is found.
+
+    Takes over what `flam_scheduler_state_dict` of the same kind of schedule gave; nothing changes
+    where an error is found. The optimizer's rates are part of the optimizer's state.
+
+    - `scheduler`: the schedule.
+    - `state`: names and tensors.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a missing or unknown name; `FLAM_ERROR_SHAPE`.
+    """
+    h = _blocking.flam_scheduler_load_state_dict(scheduler._h, state._h)
+    if h:
+        _raise()
+
+
+def scheduler_release(scheduler):
+    """Drops a reference to a schedule.
+
+    - `scheduler`: the schedule, or `NULL`.
+    """
+    _fast.flam_scheduler_release(_NULL if scheduler is None else scheduler._h)
 
 
 def view(input, size):

@@ -715,3 +715,131 @@ fn bindgen_test_layout_flam_module_hook() {
     );
 }
 pub type flam_activation = i32;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_closure {
+    pub struct_size: usize,
+    pub user: *mut ::std::os::raw::c_void,
+    pub call: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            out_loss: *mut f64,
+        ) -> flam_status,
+    >,
+    pub drop: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
+    >,
+}
+#[test]
+fn bindgen_test_layout_flam_closure() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_closure> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_closure>(),
+        32usize,
+        concat!("Size of: ", stringify!(flam_closure)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_closure>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_closure)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_closure),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
+        8usize,
+        concat!("Offset of field: ", stringify!(flam_closure), "::", stringify!(user)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).call) as usize - ptr as usize },
+        16usize,
+        concat!("Offset of field: ", stringify!(flam_closure), "::", stringify!(call)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
+        24usize,
+        concat!("Offset of field: ", stringify!(flam_closure), "::", stringify!(drop)),
+    );
+}
+pub type flam_cycle = i32;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct flam_rate_callback {
+    pub struct_size: usize,
+    pub user: *mut ::std::os::raw::c_void,
+    pub call: ::std::option::Option<
+        unsafe extern "C" fn(
+            user: *mut ::std::os::raw::c_void,
+            epoch: i64,
+            group: usize,
+            out_factor: *mut f64,
+        ) -> flam_status,
+    >,
+    pub drop: ::std::option::Option<
+        unsafe extern "C" fn(user: *mut ::std::os::raw::c_void),
+    >,
+}
+#[test]
+fn bindgen_test_layout_flam_rate_callback() {
+    const UNINIT: ::std::mem::MaybeUninit<flam_rate_callback> = ::std::mem::MaybeUninit::uninit();
+    let ptr = UNINIT.as_ptr();
+    assert_eq!(
+        ::std::mem::size_of::<flam_rate_callback>(),
+        32usize,
+        concat!("Size of: ", stringify!(flam_rate_callback)),
+    );
+    assert_eq!(
+        ::std::mem::align_of::<flam_rate_callback>(),
+        8usize,
+        concat!("Alignment of ", stringify!(flam_rate_callback)),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).struct_size) as usize - ptr as usize },
+        0usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_rate_callback),
+            "::",
+            stringify!(struct_size),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).user) as usize - ptr as usize },
+        8usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_rate_callback),
+            "::",
+            stringify!(user),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).call) as usize - ptr as usize },
+        16usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_rate_callback),
+            "::",
+            stringify!(call),
+        ),
+    );
+    assert_eq!(
+        unsafe { ::std::ptr::addr_of!((*ptr).drop) as usize - ptr as usize },
+        24usize,
+        concat!(
+            "Offset of field: ",
+            stringify!(flam_rate_callback),
+            "::",
+            stringify!(drop),
+        ),
+    );
+}

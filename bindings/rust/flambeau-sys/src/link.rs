@@ -2352,6 +2352,170 @@ extern "C" {
         grad_scale: *const flam_tensor,
         found_inf: *const flam_tensor,
     ) -> flam_status;
+    pub fn flam_rmsprop_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        square_avgs: *const *const flam_tensor,
+        n_square_avgs: usize,
+        momentum_buffers: *const *const flam_tensor,
+        n_momentum_buffers: usize,
+        grad_avgs: *const *const flam_tensor,
+        n_grad_avgs: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        lr: f64,
+        alpha: f64,
+        eps: f64,
+        weight_decay: f64,
+        momentum: f64,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_adagrad_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        sums: *const *const flam_tensor,
+        n_sums: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        lr: f64,
+        lr_decay: f64,
+        weight_decay: f64,
+        eps: f64,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_adadelta_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        square_avgs: *const *const flam_tensor,
+        n_square_avgs: usize,
+        acc_deltas: *const *const flam_tensor,
+        n_acc_deltas: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        lr: f64,
+        rho: f64,
+        eps: f64,
+        weight_decay: f64,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_adamax_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        exp_avgs: *const *const flam_tensor,
+        n_exp_avgs: usize,
+        exp_infs: *const *const flam_tensor,
+        n_exp_infs: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        weight_decay: f64,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_nadam_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        exp_avgs: *const *const flam_tensor,
+        n_exp_avgs: usize,
+        exp_avg_sqs: *const *const flam_tensor,
+        n_exp_avg_sqs: usize,
+        mu_products: *const *const flam_tensor,
+        n_mu_products: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        weight_decay: f64,
+        momentum_decay: f64,
+        decoupled_weight_decay: flam_bool,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_radam_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        exp_avgs: *const *const flam_tensor,
+        n_exp_avgs: usize,
+        exp_avg_sqs: *const *const flam_tensor,
+        n_exp_avg_sqs: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        weight_decay: f64,
+        decoupled_weight_decay: flam_bool,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_asgd_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        axs: *const *const flam_tensor,
+        n_axs: usize,
+        etas: *const *const flam_tensor,
+        n_etas: usize,
+        mus: *const *const flam_tensor,
+        n_mus: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        lr: f64,
+        lambd: f64,
+        alpha: f64,
+        t0: f64,
+        weight_decay: f64,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
+    pub fn flam_rprop_step(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        grads: *const *const flam_tensor,
+        n_grads: usize,
+        prevs: *const *const flam_tensor,
+        n_prevs: usize,
+        step_sizes: *const *const flam_tensor,
+        n_step_sizes: usize,
+        steps: *const *const flam_tensor,
+        n_steps: usize,
+        etaminus: f64,
+        etaplus: f64,
+        step_size_min: f64,
+        step_size_max: f64,
+        maximize: flam_bool,
+        grad_scale: *const flam_tensor,
+        found_inf: *const flam_tensor,
+    ) -> flam_status;
     pub fn flam_clip_grad_norm_(
         params: *const *const flam_tensor,
         n_params: usize,
@@ -2391,6 +2555,101 @@ extern "C" {
         amsgrad: flam_bool,
         maximize: flam_bool,
     ) -> *mut flam_optimizer;
+    pub fn flam_rmsprop_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        alpha: f64,
+        eps: f64,
+        weight_decay: f64,
+        momentum: f64,
+        centered: flam_bool,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_adagrad_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        lr_decay: f64,
+        weight_decay: f64,
+        initial_accumulator_value: f64,
+        eps: f64,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_adadelta_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        rho: f64,
+        eps: f64,
+        weight_decay: f64,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_adamax_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        weight_decay: f64,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_nadam_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        weight_decay: f64,
+        momentum_decay: f64,
+        decoupled_weight_decay: flam_bool,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_radam_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        beta1: f64,
+        beta2: f64,
+        eps: f64,
+        weight_decay: f64,
+        decoupled_weight_decay: flam_bool,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_asgd_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        lambd: f64,
+        alpha: f64,
+        t0: f64,
+        weight_decay: f64,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_rprop_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        etaminus: f64,
+        etaplus: f64,
+        step_size_min: f64,
+        step_size_max: f64,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
+    pub fn flam_lbfgs_new(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        lr: f64,
+        max_iter: i64,
+        max_eval: i64,
+        tolerance_grad: f64,
+        tolerance_change: f64,
+        history_size: i64,
+        strong_wolfe: flam_bool,
+        maximize: flam_bool,
+    ) -> *mut flam_optimizer;
     pub fn flam_optimizer_add_group(
         optimizer: *mut flam_optimizer,
         params: *const *const flam_tensor,
@@ -2399,6 +2658,11 @@ extern "C" {
         weight_decay: f64,
     ) -> flam_status;
     pub fn flam_optimizer_step(optimizer: *mut flam_optimizer) -> flam_status;
+    pub fn flam_optimizer_step_closure(
+        optimizer: *mut flam_optimizer,
+        closure: *const flam_closure,
+        out_loss: *mut f64,
+    ) -> flam_status;
     pub fn flam_optimizer_zero_grad(
         optimizer: *mut flam_optimizer,
         set_to_none: flam_bool,
@@ -2410,6 +2674,18 @@ extern "C" {
         lr: f64,
         group: usize,
     ) -> flam_status;
+    pub fn flam_optimizer_option(
+        optimizer: *const flam_optimizer,
+        name: *const ::std::os::raw::c_char,
+        group: usize,
+        out_value: *mut f64,
+    ) -> flam_status;
+    pub fn flam_optimizer_set_option(
+        optimizer: *mut flam_optimizer,
+        name: *const ::std::os::raw::c_char,
+        value: f64,
+        group: usize,
+    ) -> flam_status;
     pub fn flam_optimizer_state_dict(
         optimizer: *const flam_optimizer,
     ) -> *mut flam_state;
@@ -2418,18 +2694,6 @@ extern "C" {
         state: *const flam_state,
     ) -> flam_status;
     pub fn flam_optimizer_release(optimizer: *mut flam_optimizer);
-    pub fn flam_step_lr_new(
-        optimizer: *mut flam_optimizer,
-        step_size: i64,
-        gamma: f64,
-    ) -> *mut flam_scheduler;
-    pub fn flam_cosine_annealing_lr_new(
-        optimizer: *mut flam_optimizer,
-        t_max: i64,
-        eta_min: f64,
-    ) -> *mut flam_scheduler;
-    pub fn flam_scheduler_step(scheduler: *mut flam_scheduler) -> flam_status;
-    pub fn flam_scheduler_release(scheduler: *mut flam_scheduler);
     pub fn flam_max_pool2d(
         input: *const flam_tensor,
         kernel_size: *const i64,
@@ -2459,6 +2723,113 @@ extern "C" {
         output_size: *const i64,
         n_output_size: usize,
     ) -> *mut flam_tensor;
+    pub fn flam_step_lr_new(
+        optimizer: *mut flam_optimizer,
+        step_size: i64,
+        gamma: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_multi_step_lr_new(
+        optimizer: *mut flam_optimizer,
+        milestones: *const i64,
+        n_milestones: usize,
+        gamma: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_constant_lr_new(
+        optimizer: *mut flam_optimizer,
+        factor: f64,
+        total_iters: i64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_linear_lr_new(
+        optimizer: *mut flam_optimizer,
+        start_factor: f64,
+        end_factor: f64,
+        total_iters: i64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_exponential_lr_new(
+        optimizer: *mut flam_optimizer,
+        gamma: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_polynomial_lr_new(
+        optimizer: *mut flam_optimizer,
+        total_iters: i64,
+        power: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_cosine_annealing_lr_new(
+        optimizer: *mut flam_optimizer,
+        t_max: i64,
+        eta_min: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_cosine_annealing_warm_restarts_new(
+        optimizer: *mut flam_optimizer,
+        t_0: i64,
+        t_mult: i64,
+        eta_min: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_cyclic_lr_new(
+        optimizer: *mut flam_optimizer,
+        base_lr: f64,
+        max_lr: f64,
+        step_size_up: f64,
+        step_size_down: f64,
+        mode: flam_cycle,
+        gamma: f64,
+        cycle_momentum: flam_bool,
+        base_momentum: f64,
+        max_momentum: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_one_cycle_lr_new(
+        optimizer: *mut flam_optimizer,
+        max_lr: f64,
+        total_steps: i64,
+        pct_start: f64,
+        linear: flam_bool,
+        cycle_momentum: flam_bool,
+        base_momentum: f64,
+        max_momentum: f64,
+        div_factor: f64,
+        final_div_factor: f64,
+        three_phase: flam_bool,
+    ) -> *mut flam_scheduler;
+    pub fn flam_lambda_lr_new(
+        optimizer: *mut flam_optimizer,
+        factor: *const flam_rate_callback,
+    ) -> *mut flam_scheduler;
+    pub fn flam_multiplicative_lr_new(
+        optimizer: *mut flam_optimizer,
+        factor: *const flam_rate_callback,
+    ) -> *mut flam_scheduler;
+    pub fn flam_reduce_lr_on_plateau_new(
+        optimizer: *mut flam_optimizer,
+        maximize: flam_bool,
+        factor: f64,
+        patience: i64,
+        threshold: f64,
+        absolute: flam_bool,
+        cooldown: i64,
+        min_lr: f64,
+        eps: f64,
+    ) -> *mut flam_scheduler;
+    pub fn flam_sequential_lr_new(first: *mut flam_scheduler) -> *mut flam_scheduler;
+    pub fn flam_chained_lr_new(first: *mut flam_scheduler) -> *mut flam_scheduler;
+    pub fn flam_scheduler_append(
+        scheduler: *mut flam_scheduler,
+        next: *mut flam_scheduler,
+        milestone: i64,
+    ) -> flam_status;
+    pub fn flam_scheduler_step(scheduler: *mut flam_scheduler) -> flam_status;
+    pub fn flam_scheduler_step_metric(
+        scheduler: *mut flam_scheduler,
+        metric: f64,
+    ) -> flam_status;
+    pub fn flam_scheduler_last_lr(scheduler: *const flam_scheduler, group: usize) -> f64;
+    pub fn flam_scheduler_state_dict(
+        scheduler: *const flam_scheduler,
+    ) -> *mut flam_state;
+    pub fn flam_scheduler_load_state_dict(
+        scheduler: *mut flam_scheduler,
+        state: *const flam_state,
+    ) -> flam_status;
+    pub fn flam_scheduler_release(scheduler: *mut flam_scheduler);
     pub fn flam_view(
         input: *const flam_tensor,
         size: *const i64,
