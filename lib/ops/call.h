@@ -11,9 +11,6 @@
 
 namespace flambeau {
 
-// Spelling of call sites from before the rules of autocast stood in the headers; means nothing.
-enum class Cast : int8_t { keep };
-
 // Whether operands must share a device; copies are what may cross.
 enum class Devices : int8_t { same, any };
 
@@ -30,9 +27,6 @@ class Call {
   Call(const char* name, std::initializer_list<Operand> operands, Devices devices = Devices::same)
       : Call(name, std::span<const Operand>(operands.begin(), operands.size()), devices) {}
   Call(const char* name, std::span<const Operand> operands, Devices devices = Devices::same);
-  Call(const char* name, Cast, std::initializer_list<Operand> operands,
-       Devices devices = Devices::same)
-      : Call(name, operands, devices) {}
   ~Call() {
     if (casting_) [[unlikely]]
       modes.autocast = true;

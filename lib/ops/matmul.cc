@@ -116,7 +116,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
         "D");
   if (a.dim() == 1 && b.dim() == 1) return dot(a, b);
   // Products within another shape go by another name: only the last op may write into matmul's
-  // destination. "mm" is cast by autocast as matmul is, "inner" has been.
+  // destination. "mm" is cast by autocast as matmul is, "inner product" has been.
   if (a.dim() == 1) return squeeze(product("mm", unsqueeze(a, 0), b), Dims{-2});
   if (b.dim() == 1) return squeeze(product("mm", a, unsqueeze(b, 1)), Dims{-1});
   if (a.dim() > 2 &&
@@ -148,7 +148,7 @@ Tensor mv(const Tensor& a, const Tensor& x) {
   check_dim("mv", "vec", x, 1);
   const Call c{"mv", {a, x}};
   check_same_dtype("mv", c[0], c[1]);
-  return squeeze(product("inner", c[0], unsqueeze(c[1], 1)), Dims{1});
+  return squeeze(product("inner product", c[0], unsqueeze(c[1], 1)), Dims{1});
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
@@ -159,7 +159,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
         " to have the same number of elements");
   const Call c{"dot", {a, b}};
   check_same_dtype("dot", c[0], c[1]);
-  return reshape(product("inner", unsqueeze(c[0], 0), unsqueeze(c[1], 1)), Dims{});
+  return reshape(product("inner product", unsqueeze(c[0], 0), unsqueeze(c[1], 1)), Dims{});
 }
 
 Tensor outer(const Tensor& a, const Tensor& b) {
