@@ -25,4 +25,6 @@ if [ ! -e "$ninja" ] || [ CMakePresets.json -nt "$ninja" ]; then
   cmake --preset "$preset" "${arguments[@]}" >"$log" 2>&1 || { cat "$log"; exit 1; }
 fi
 cmake --build "build/$preset" -- "$@"
+# Compiling the package's bytecode would take the first import longer than its budget.
+.venv/bin/python -m compileall -q bindings/python/flambeau
 echo "$preset" > build/preset

@@ -5,6 +5,7 @@ them.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,13 +16,14 @@ BENCH = ROOT / "tests" / "bench"
 
 def main() -> int:
     build = ROOT / "build" / (ROOT / "build" / "preset").read_text().strip()
+    env = os.environ | {"FLAMBEAU_LIBRARY": str(build / "libflambeau.so.0")}
     failed = []
     for program in sorted((build / "bench").glob("bench_*")):
         name = program.name.removeprefix("bench_")
         script = next(iter(BENCH.rglob(f"{name}.py")), None)
         command = [sys.executable, str(script), str(program)] if script else [str(program)]
         print(f"\n== {name}", flush=True)
-        if subprocess.run(command, cwd=ROOT).returncode:
+        if subprocess.run(command, cwd=ROOT, env=env).returncode:
             failed.append(name)
     for script in sorted(BENCH.glob("*_bench.py")):
         print(f"\n== {script.stem}", flush=True)
