@@ -109,6 +109,20 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_next(flam_loader *
  */
 FLAM_API FLAM_SINCE(0, 1) int64_t flam_loader_size(const flam_loader *loader);
 
+/** Waits until `flam_loader_next` need not wait for a worker, or the time is over: for hosts that
+ * look for signals in between.
+ *
+ * - `loader`: the loader.
+ * - `seconds`: how long to wait at most; 0 only asks.
+ * - `out_ready`: whether the next batch is there; also true where nothing is in flight, and without
+ *   workers, as `flam_loader_next` itself fetches then.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative time.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_status flam_loader_wait(flam_loader *loader,
+                                                                   double seconds,
+                                                                   flam_bool *out_ready);
+
 /** Where a loader stands: what to store in a checkpoint.
  *
  * - `loader`: the loader.

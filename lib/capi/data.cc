@@ -80,6 +80,8 @@ std::tuple<Ref<flam_tensor_list>, void*> loader_next(flam_loader* loader) {
   return {make_list(std::move(batch->tensors)), nullptr};
 }
 
+bool loader_wait(flam_loader* loader, double seconds) { return loader->wait(seconds); }
+
 int64_t loader_size(const flam_loader* loader) { return loader->size(); }
 
 std::tuple<int64_t, int64_t> loader_position(const flam_loader* loader) {

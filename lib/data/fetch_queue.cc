@@ -95,12 +95,16 @@ void FetchQueue::work() {
   }
 }
 
-void FetchQueue::wait(double seconds) {
-  if (threads_.empty() || seconds <= 0) return;
+bool FetchQueue::ready_within(double seconds) {
   std::unique_lock lock(mutex_);
+  if (threads_.empty() || jobs_.empty()) return true;
   const std::shared_ptr<Job> job = jobs_.front();
   const auto limit = std::chrono::duration<double>(std::min(seconds, 1e9));  // fits the clock
-  if (!ready_.wait_for(lock, limit, [&] { return job->state == Job::done; })) {
+  return ready_.wait_for(lock, limit, [&] { return job->state == Job::done; });
+}
+
+void FetchQueue::wait(double seconds) {
+  if (seconds > 0 && !ready_within(seconds)) {
     throw Error(Code::callback, cat_text("DataLoader timed out after ", seconds, " seconds"),
                 "the data set is still fetching the batch",
                 "give the loader a larger timeout, more workers or a larger prefetch_factor");

@@ -23,6 +23,8 @@ class FetchQueue {
   void submit(std::vector<int64_t> indices, uint64_t seed);
   bool empty() const;
   size_t in_flight() const;
+  // Whether next() need not wait for a worker; waits for that as long as `seconds`.
+  bool ready_within(double seconds);
   // Waits until a worker has the next batch; throws where that takes longer than `seconds` (0:
   // forever). The queue must not be empty.
   void wait(double seconds);

@@ -99,6 +99,13 @@ std::optional<data::Batch> flam_loader::next() {
   return batch;
 }
 
+bool flam_loader::wait(double seconds) {
+  check(seconds >= 0, Code::invalid_argument, "the time to wait must be non-negative, got ",
+        seconds, " s");
+  if (!manual_ && dataset_->size() >= 0) fill();
+  return queue_.ready_within(seconds);
+}
+
 void flam_loader::seek(int64_t epoch, int64_t batch) {
   check(epoch >= 0 && batch >= 0 && (size() < 0 || batch <= size()), Code::index,
         "position (epoch ", epoch, ", batch ", batch, ") is outside an epoch of ", size(),

@@ -29,6 +29,7 @@ struct flam_loader final : flambeau::RefCounted {
   flam_loader(flambeau::Ref<flam_dataset> dataset, const flambeau::data::LoaderOptions& options);
 
   std::optional<Batch> next();  // nothing at the end of an epoch, once
+  bool wait(double seconds);    // whether next() need not wait for a worker, by then
   int64_t size() const;         // batches per epoch; negative where not known
   int64_t epoch() const { return epoch_; }
   int64_t delivered() const { return delivered_; }

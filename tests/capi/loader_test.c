@@ -189,6 +189,31 @@ static void test_a_failing_fetch(int64_t workers) {
   CHECK(drops == 1 && items_alive == 0); /* what was fetched ahead is dropped */
 }
 
+/* Waiting: at once without workers and where nothing is in flight, until it is there with them. */
+static void test_waiting(void) {
+  flam_loader_options options;
+  flam_dataset *dataset = pairs();
+  int64_t workers;
+  for (workers = 0; workers < 2; ++workers) {
+    flam_tensor_list *batch = NULL;
+    void *item = NULL;
+    flam_bool ready = 0;
+    flam_loader *loader;
+    flam_loader_options_init(&options);
+    options.num_workers = workers;
+    loader = flam_loader_new(dataset, &options);
+    while (flam_loader_wait(loader, 1e300, &ready) == FLAM_OK && !ready) {
+    }
+    CHECK(ready && flam_loader_wait(loader, 0, &ready) == FLAM_OK && ready);
+    CHECK(flam_loader_next(loader, &batch, &item) == FLAM_OK && batch);
+    flam_tensor_list_release(batch);
+    CHECK(flam_loader_wait(loader, -1, &ready) == FLAM_ERROR_INVALID_ARGUMENT);
+    CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "non-negative");
+    flam_loader_release(loader);
+  }
+  flam_dataset_release(dataset);
+}
+
 static void test_refused_arguments(void) {
   flam_dataset_vtable table;
   flam_loader_options options;
@@ -225,6 +250,7 @@ int main(void) {
   test_resuming();
   test_a_failing_fetch(0);
   test_a_failing_fetch(2);
+  test_waiting();
   test_refused_arguments();
   CHECK(flam_leak_report()[0] == '\0');
   return 0;

@@ -3,6 +3,7 @@
 import collections
 import itertools
 import json
+import signal
 import threading
 
 import numpy as np
@@ -236,6 +237,45 @@ def test_indices_may_be_anything(data, workers):
     words = {"a": 1, ("b", 2): 2, "c": 3}
     loader = data.DataLoader(words, 2, sampler=list(words), num_workers=workers)
     assert [b.tolist() for b in loader] == [[1, 2], [3]]
+
+
+def test_an_interrupt_ends_the_wait_for_a_worker(data, monkeypatch):
+    """Ctrl-C is heard while no batch comes, and the worker stops before its next sample."""
+    gate, asked = threading.Semaphore(0), []
+
+    class Blocked(Squares):
+        def __getitem__(self, i):
+            asked.append(i)
+            gate.acquire(timeout=60)
+            return i
+
+    class Watched:
+        """The library's blocking calls; says when the wait has begun."""
+
+        def __getattr__(self, name):
+            waiting.set()
+            return getattr(blocking, name)
+
+    def interrupt():
+        waiting.wait(60)
+        signal.raise_signal(signal.SIGINT)
+
+    loader = data.DataLoader(Blocked(), batch_size=10, num_workers=1)
+    batches, waiting, blocking = iter(loader), threading.Event(), data.dataloader._blocking
+    monkeypatch.setattr(data.dataloader, "_blocking", Watched())
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        next(batches)
+    thread.join()
+    monkeypatch.undo()
+    while not asked:
+        pass  # the worker is slow to start
+    gate.release()
+    del batches  # waits for the worker
+    assert asked == [0]
+    gate.release(10)
+    assert next(iter(loader)).tolist() == list(range(10))
 
 
 def test_timeout(torch, data):

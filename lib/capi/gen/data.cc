@@ -49,6 +49,12 @@ int64_t flam_loader_size(const flam_loader *loader) {
   return guard_value([&] { return flambeau::capi::loader_size(loader); });
 }
 
+flam_status flam_loader_wait(flam_loader *loader, double seconds, flam_bool *out_ready) {
+  if (!loader) return null_operand("flam_loader_wait", "loader");
+  if (!out_ready) return null_operand("flam_loader_wait", "out_ready");
+  return guard_status("flam_loader_wait", [&] { return flambeau::capi::loader_wait(loader, seconds); }, out_ready);
+}
+
 flam_status flam_loader_position(const flam_loader *loader, int64_t *out_epoch, int64_t *out_batch)
     {
   if (!loader) return null_operand("flam_loader_position", "loader");

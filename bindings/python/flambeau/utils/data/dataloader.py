@@ -8,6 +8,7 @@ StatefulDataLoader."""
 
 import itertools
 import threading
+import time
 import traceback
 import warnings
 
@@ -55,7 +56,13 @@ class _Source:
         self.promised, self.numbers = {}, itertools.count()
         self.workers, self.seed = loader.num_workers, seed
         self.count, self.lock = 0, threading.Lock()
-        self.threads = threading.local()
+        self.threads, self.stopped = threading.local(), False
+
+    def going_on(self, index):
+        """The index, unless nobody waits for it any more: asked before every sample."""
+        if self.stopped:
+            raise RuntimeError("this epoch of the DataLoader was interrupted")
+        return index
 
     def promise(self, indices):
         """The number under which these indices are asked for."""
@@ -67,7 +74,7 @@ class _Source:
         """The batch of that number."""
         if self.workers:
             self.enter()
-        return self.collated(self.promised.pop(number))
+        return self.collated(map(self.going_on, self.promised.pop(number)))
 
     def enter(self):
         """Tells this thread which worker it is."""
@@ -145,6 +152,7 @@ class _NativeIterator(_Iterator):
         self._native, self._source = loader._native_loader(epoch.seed)
         if self._source is not None:
             self._source.promised.clear()  # of an epoch that was left early
+            self._source.stopped = False
         self._depth = max(1, loader.num_workers * (loader.prefetch_factor or 2))
         # Random draws of the data set follow from the epoch and the batch's number.
         api.loader_seek(self._native, epoch.seed >> 1, epoch.delivered)
@@ -165,6 +173,7 @@ class _NativeIterator(_Iterator):
         self._supply()
         if not self._in_flight:
             raise StopIteration
+        self._wait()
         batch, item = ffi.new("flam_tensor_list **"), ffi.new("void **")
         if _blocking.flam_loader_next(self._native._h, batch, item):
             self._count_failure()
@@ -176,8 +185,26 @@ class _NativeIterator(_Iterator):
             return pin(found) if self._loader._pins else found
         return list(_tensors(batch[0]))
 
+    def _wait(self):
+        """Until the next batch is there. In slices, between which Python handles Ctrl-C; the
+        workers then stop before their next sample."""
+        ready = ffi.new("flam_bool *")
+        limit = self._loader.timeout or float("inf")
+        end = time.monotonic() + limit
+        try:
+            while not ready[0]:
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise RuntimeError(f"DataLoader timed out after {limit} seconds")
+                if _blocking.flam_loader_wait(self._native._h, min(0.1, left), ready):
+                    _raise()
+        except KeyboardInterrupt:
+            if self._source is not None:
+                self._source.stopped = True
+            raise
+
     def _count_failure(self):
-        """A batch that failed counts as delivered, one that timed out does not."""
+        """A batch that failed counts as delivered."""
         _, delivered = api.loader_position(self._native)
         self._in_flight -= delivered - self._epoch.delivered
         self._epoch.delivered = delivered
@@ -317,7 +344,7 @@ class DataLoader:
     def _collated(self, indices):
         """The batch for these indices, in Python."""
         if not self._auto:
-            return self.collate_fn(self.dataset[indices[0]])
+            return self.collate_fn(self.dataset[next(iter(indices))])
         if hasattr(self.dataset, "__getitems__"):
             return self.collate_fn(self.dataset.__getitems__(list(indices)))
         return self.collate_fn([self.dataset[i] for i in indices])
@@ -331,7 +358,6 @@ class DataLoader:
         _fast.flam_loader_options_init(options)
         options.num_workers, options.prefetch_factor = self.num_workers, self.prefetch_factor or 2
         options.pin_memory = self._pins and self._is_native
-        options.timeout = self.timeout
         dataset, source = _native_dataset(self, seed)
         made = api.loader_new(dataset, options), source
         if self.persistent_workers:

@@ -65,6 +65,22 @@ impl Loader {
         unsafe { sys::flam_loader_size(self.raw()) }
     }
 
+    /// Waits until `Loader::next` need not wait for a worker, or the time is over: for hosts that
+    /// look for signals in between.
+    ///
+    /// - `self`: the loader.
+    /// - `seconds`: how long to wait at most; 0 only asks.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative time.
+    pub fn wait(&mut self, seconds: f64) -> Result<bool> {
+        let mut out_ready = 0;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_loader_wait(self.raw(), seconds, &mut out_ready))? };
+        Ok(out_ready != 0)
+    }
+
     /// Where a loader stands: what to store in a checkpoint.
     ///
     /// - `self`: the loader.
