@@ -243,6 +243,7 @@ struct flam_api_table {
   flam_loader *(*loader_new)(flam_dataset *, const flam_loader_options *);
   flam_status (*loader_next)(flam_loader *, flam_tensor_list **, void **);
   int64_t (*loader_size)(const flam_loader *);
+  flam_status (*loader_wait)(flam_loader *, double, flam_bool *);
   flam_status (*loader_position)(const flam_loader *, int64_t *, int64_t *);
   flam_status (*loader_seek)(flam_loader *, int64_t, int64_t);
   flam_status (*loader_submit)(flam_loader *, const int64_t *, size_t);
@@ -1103,6 +1104,7 @@ static const char *const flam_api_names_[] = {
     "flam_loader_new",
     "flam_loader_next",
     "flam_loader_size",
+    "flam_loader_wait",
     "flam_loader_position",
     "flam_loader_seek",
     "flam_loader_submit",
@@ -1907,6 +1909,7 @@ const char *flam_library_load(const char *path) {
 #define flam_loader_new (flam_api.loader_new)
 #define flam_loader_next (flam_api.loader_next)
 #define flam_loader_size (flam_api.loader_size)
+#define flam_loader_wait (flam_api.loader_wait)
 #define flam_loader_position (flam_api.loader_position)
 #define flam_loader_seek (flam_api.loader_seek)
 #define flam_loader_submit (flam_api.loader_submit)

@@ -608,24 +608,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 /************************************************************/
 
 static void *_cffi_types[] = {
-/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 248), // flam_state *()(char const *, int32_t)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 226), // char const *
+/*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 253), // flam_state *()(char const *, int32_t)
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 231), // char const *
 /*  2 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 248), // flam_state *()(flam_grad_scaler const *)
-/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_grad_scaler const *
+/*  4 */ _CFFI_OP(_CFFI_OP_FUNCTION, 253), // flam_state *()(flam_grad_scaler const *)
+/*  5 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // flam_grad_scaler const *
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  7 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const * const *, size_t)
-/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // flam_module *
+/*  8 */ _CFFI_OP(_CFFI_OP_POINTER, 245), // flam_module *
 /*  9 */ _CFFI_OP(_CFFI_OP_POINTER, 14), // flam_tensor const * const *
 /* 10 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /* 11 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_module *, flam_tensor const *)
 /* 13 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 251), // flam_tensor const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 256), // flam_tensor const *
 /* 15 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 251), // flam_tensor *
+/* 17 */ _CFFI_OP(_CFFI_OP_POINTER, 256), // flam_tensor *
 /* 18 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 19 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -685,14 +685,14 @@ static void *_cffi_types[] = {
 /* 74 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 76 */ _CFFI_OP(_CFFI_OP_FUNCTION, 17), // flam_tensor *()(void const *, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 77 */ _CFFI_OP(_CFFI_OP_POINTER, 254), // void const *
+/* 77 */ _CFFI_OP(_CFFI_OP_POINTER, 259), // void const *
 /* 78 */ _CFFI_OP(_CFFI_OP_NOOP, 28),
 /* 79 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 80 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 81 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 82 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 83 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 252), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
+/* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION, 257), // flam_tensor_list *()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, int32_t)
 /* 85 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
 /* 86 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 87 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
@@ -703,19 +703,19 @@ static void *_cffi_types[] = {
 /* 92 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 93 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 94 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 252), // flam_tensor_list *()(flam_tensor const *)
+/* 95 */ _CFFI_OP(_CFFI_OP_FUNCTION, 257), // flam_tensor_list *()(flam_tensor const *)
 /* 96 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 98 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *)
-/* 99 */ _CFFI_OP(_CFFI_OP_POINTER, 231), // flam_event const *
+/* 99 */ _CFFI_OP(_CFFI_OP_POINTER, 236), // flam_event const *
 /* 100 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 101 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_event const *, flam_stream const *)
 /* 102 */ _CFFI_OP(_CFFI_OP_NOOP, 99),
-/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 250), // flam_stream const *
+/* 103 */ _CFFI_OP(_CFFI_OP_POINTER, 255), // flam_stream const *
 /* 104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler *, flam_state const *)
-/* 106 */ _CFFI_OP(_CFFI_OP_POINTER, 235), // flam_grad_scaler *
-/* 107 */ _CFFI_OP(_CFFI_OP_POINTER, 249), // flam_state const *
+/* 106 */ _CFFI_OP(_CFFI_OP_POINTER, 240), // flam_grad_scaler *
+/* 107 */ _CFFI_OP(_CFFI_OP_POINTER, 254), // flam_state const *
 /* 108 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 109 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, double *)
 /* 110 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
@@ -723,7 +723,7 @@ static void *_cffi_types[] = {
 /* 112 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_grad_scaler const *, flam_optimizer const *, int32_t *, int64_t *)
 /* 114 */ _CFFI_OP(_CFFI_OP_NOOP, 5),
-/* 115 */ _CFFI_OP(_CFFI_OP_POINTER, 244), // flam_optimizer const *
+/* 115 */ _CFFI_OP(_CFFI_OP_POINTER, 249), // flam_optimizer const *
 /* 116 */ _CFFI_OP(_CFFI_OP_POINTER, 2), // int32_t *
 /* 117 */ _CFFI_OP(_CFFI_OP_POINTER, 74), // int64_t *
 /* 118 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -733,136 +733,141 @@ static void *_cffi_types[] = {
 /* 122 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
 /* 123 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
 /* 124 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
-/* 126 */ _CFFI_OP(_CFFI_OP_POINTER, 238), // flam_loader *
-/* 127 */ _CFFI_OP(_CFFI_OP_POINTER, 252), // flam_tensor_list * *
-/* 128 */ _CFFI_OP(_CFFI_OP_POINTER, 215), // void * *
+/* 125 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, double, int32_t *)
+/* 126 */ _CFFI_OP(_CFFI_OP_POINTER, 243), // flam_loader *
+/* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 128 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
 /* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, flam_tensor_list * *, void * *)
 /* 131 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
-/* 132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 133 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 132 */ _CFFI_OP(_CFFI_OP_POINTER, 257), // flam_tensor_list * *
+/* 133 */ _CFFI_OP(_CFFI_OP_POINTER, 220), // void * *
 /* 134 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
-/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
-/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_loader *, int64_t, int64_t)
+/* 136 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
+/* 137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 140 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, flam_state const *, int32_t)
 /* 141 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
-/* 142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 142 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
 /* 143 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 144 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 146 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_closure const *, double *)
-/* 147 */ _CFFI_OP(_CFFI_OP_POINTER, 244), // flam_optimizer *
-/* 148 */ _CFFI_OP(_CFFI_OP_POINTER, 227), // flam_closure const *
-/* 149 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
+/* 144 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 145 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_module *, int32_t, int32_t, int32_t)
+/* 146 */ _CFFI_OP(_CFFI_OP_NOOP, 8),
+/* 147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 148 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 150 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
-/* 152 */ _CFFI_OP(_CFFI_OP_NOOP, 147),
-/* 153 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
-/* 154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *)
-/* 156 */ _CFFI_OP(_CFFI_OP_POINTER, 247), // flam_scheduler *
-/* 157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *, flam_state const *)
-/* 159 */ _CFFI_OP(_CFFI_OP_NOOP, 156),
-/* 160 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
-/* 161 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 162 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
-/* 163 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
-/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
-/* 165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
-/* 167 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 168 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 169 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
-/* 170 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 171 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
-/* 172 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
-/* 174 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 175 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 177 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 180 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
-/* 181 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 182 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 183 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
-/* 184 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 185 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
-/* 186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
-/* 188 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 189 */ _CFFI_OP(_CFFI_OP_POINTER, 232), // flam_format_options const *
-/* 190 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
+/* 151 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_closure const *, double *)
+/* 152 */ _CFFI_OP(_CFFI_OP_POINTER, 249), // flam_optimizer *
+/* 153 */ _CFFI_OP(_CFFI_OP_POINTER, 232), // flam_closure const *
+/* 154 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
+/* 155 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 156 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_optimizer *, flam_state const *)
+/* 157 */ _CFFI_OP(_CFFI_OP_NOOP, 152),
+/* 158 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 159 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 160 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *)
+/* 161 */ _CFFI_OP(_CFFI_OP_POINTER, 252), // flam_scheduler *
+/* 162 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 163 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_scheduler *, flam_state const *)
+/* 164 */ _CFFI_OP(_CFFI_OP_NOOP, 161),
+/* 165 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 166 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 167 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_state const *, char const *)
+/* 168 */ _CFFI_OP(_CFFI_OP_NOOP, 107),
+/* 169 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 170 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 171 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *)
+/* 172 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_stream const *, flam_stream const *)
+/* 175 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 176 */ _CFFI_OP(_CFFI_OP_NOOP, 103),
+/* 177 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 178 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, int32_t, int32_t, flam_tensor const * const *, size_t)
+/* 179 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 180 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 181 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 182 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 185 */ _CFFI_OP(_CFFI_OP_NOOP, 9),
+/* 186 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 187 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 188 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, double *)
+/* 189 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 190 */ _CFFI_OP(_CFFI_OP_NOOP, 111),
 /* 191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_format_options const *, char const * *)
 /* 193 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 194 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 196 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 197 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
-/* 199 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 200 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
-/* 201 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 202 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 194 */ _CFFI_OP(_CFFI_OP_POINTER, 237), // flam_format_options const *
+/* 195 */ _CFFI_OP(_CFFI_OP_POINTER, 1), // char const * *
+/* 196 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 197 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, double, double, int32_t, int32_t *)
+/* 198 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 199 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 202 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 203 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
 /* 204 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
+/* 205 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, flam_tensor const *, int32_t *)
 /* 206 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
-/* 208 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 209 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
-/* 210 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 211 */ _CFFI_OP(_CFFI_OP_NOOP, 128),
-/* 212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
-/* 214 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 215 */ _CFFI_OP(_CFFI_OP_POINTER, 254), // void *
-/* 216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 207 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 208 */ _CFFI_OP(_CFFI_OP_NOOP, 116),
+/* 209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, int64_t *)
+/* 211 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 212 */ _CFFI_OP(_CFFI_OP_NOOP, 117),
+/* 213 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 214 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void * *)
+/* 215 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 216 */ _CFFI_OP(_CFFI_OP_NOOP, 133),
 /* 217 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
-/* 219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
+/* 218 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(flam_tensor const *, void *, size_t)
+/* 219 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 220 */ _CFFI_OP(_CFFI_OP_POINTER, 259), // void *
+/* 221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 222 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 254), // void()(flam_loader *)
-/* 224 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
+/* 223 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(int32_t)
+/* 224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 225 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 227 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 228 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 229 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 230 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 231 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 232 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 233 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 234 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 235 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 236 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 237 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 238 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 239 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 240 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 241 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 242 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 243 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 244 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 245 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
-/* 246 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
-/* 247 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
-/* 248 */ _CFFI_OP(_CFFI_OP_POINTER, 249), // flam_state *
-/* 249 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
-/* 250 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
-/* 251 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
-/* 252 */ _CFFI_OP(_CFFI_OP_POINTER, 253), // flam_tensor_list *
-/* 253 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
-/* 254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 226 */ _CFFI_OP(_CFFI_OP_FUNCTION, 2), // int32_t()(void)
+/* 227 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 228 */ _CFFI_OP(_CFFI_OP_FUNCTION, 259), // void()(flam_loader *)
+/* 229 */ _CFFI_OP(_CFFI_OP_NOOP, 126),
+/* 230 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 232 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 233 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 234 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 235 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 236 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 237 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 238 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 239 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 240 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 241 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 242 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 243 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 244 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 245 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 246 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 247 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 248 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 249 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 250 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 251 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 252 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 253 */ _CFFI_OP(_CFFI_OP_POINTER, 254), // flam_state *
+/* 254 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 255 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 256 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 257 */ _CFFI_OP(_CFFI_OP_POINTER, 258), // flam_tensor_list *
+/* 258 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static int32_t _cffi_d_flam_allclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4, int32_t * x5)
@@ -1443,7 +1448,7 @@ _cffi_f_flam_grad(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(252));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(257));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1732,7 +1737,7 @@ _cffi_f_flam_grad_scaler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(248));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(253));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -1983,7 +1988,7 @@ _cffi_f_flam_load(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(248));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(253));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2023,19 +2028,19 @@ _cffi_f_flam_loader_next(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(127), arg1, (char **)&x1);
+      _cffi_type(132), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_tensor_list * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(127), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(132), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(128), arg2, (char **)&x2);
+      _cffi_type(133), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(128), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(133), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2143,6 +2148,65 @@ _cffi_f_flam_loader_seek(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_loader_seek _cffi_d_flam_loader_seek
+#endif
+
+static int32_t _cffi_d_flam_loader_wait(flam_loader * x0, double x1, int32_t * x2)
+{
+  return flam_loader_wait(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_loader_wait(PyObject *self, PyObject *args)
+{
+  flam_loader * x0;
+  double x1;
+  int32_t * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_loader_wait", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(126), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(126), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(116), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(116), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_loader_wait(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_loader_wait _cffi_d_flam_loader_wait
 #endif
 
 static flam_tensor * _cffi_d_flam_masked_scatter(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2)
@@ -2681,7 +2745,7 @@ _cffi_f_flam_nonzero_tuple(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(252));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(257));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -2758,10 +2822,10 @@ _cffi_f_flam_optimizer_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(147), arg0, (char **)&x0);
+      _cffi_type(152), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(147), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(152), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2813,19 +2877,19 @@ _cffi_f_flam_optimizer_step_closure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(147), arg0, (char **)&x0);
+      _cffi_type(152), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_optimizer *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(147), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(152), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(148), arg1, (char **)&x1);
+      _cffi_type(153), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_closure const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(148), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(153), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2928,10 +2992,10 @@ _cffi_f_flam_scheduler_load_state_dict(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(156), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(156), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -2975,10 +3039,10 @@ _cffi_f_flam_scheduler_step(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(156), arg0, (char **)&x0);
+      _cffi_type(161), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_scheduler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(156), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(161), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3151,19 +3215,19 @@ _cffi_f_flam_tensor_format(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(189), arg1, (char **)&x1);
+      _cffi_type(194), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_format_options const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(189), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(194), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(190), arg2, (char **)&x2);
+      _cffi_type(195), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (char const * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(190), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(195), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3290,10 +3354,10 @@ _cffi_f_flam_tensor_host_data(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(128), arg1, (char **)&x1);
+      _cffi_type(133), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(128), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(133), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3489,10 +3553,10 @@ _cffi_f_flam_tensor_to_host(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(215), arg1, (char **)&x1);
+      _cffi_type(220), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (void *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(215), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(220), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -3704,12 +3768,12 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_allclose },
-  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 173), (void *)_cffi_d_flam_backward },
+  { "flam_allclose", (void *)_cffi_f_flam_allclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 197), (void *)_cffi_d_flam_allclose },
+  { "flam_backward", (void *)_cffi_f_flam_backward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 178), (void *)_cffi_d_flam_backward },
   { "flam_clip_grad_norm_", (void *)_cffi_f_flam_clip_grad_norm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 37), (void *)_cffi_d_flam_clip_grad_norm_ },
   { "flam_copy_", (void *)_cffi_f_flam_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 21), (void *)_cffi_d_flam_copy_ },
-  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 218), (void *)_cffi_d_flam_device_synchronize },
-  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 200), (void *)_cffi_d_flam_equal },
+  { "flam_device_synchronize", (void *)_cffi_f_flam_device_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 223), (void *)_cffi_d_flam_device_synchronize },
+  { "flam_equal", (void *)_cffi_f_flam_equal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 205), (void *)_cffi_d_flam_equal },
   { "flam_event_synchronize", (void *)_cffi_f_flam_event_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 98), (void *)_cffi_d_flam_event_synchronize },
   { "flam_event_wait", (void *)_cffi_f_flam_event_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 101), (void *)_cffi_d_flam_event_wait },
   { "flam_grad", (void *)_cffi_f_flam_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 84), (void *)_cffi_d_flam_grad },
@@ -3721,133 +3785,134 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_index", (void *)_cffi_f_flam_index, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_index },
   { "flam_index_put_", (void *)_cffi_f_flam_index_put_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 26), (void *)_cffi_d_flam_index_put_ },
   { "flam_load", (void *)_cffi_f_flam_load, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 0), (void *)_cffi_d_flam_load },
-  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_loader_next },
-  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 223), (void *)_cffi_d_flam_loader_release },
-  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 130), (void *)_cffi_d_flam_loader_seek },
+  { "flam_loader_next", (void *)_cffi_f_flam_loader_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 130), (void *)_cffi_d_flam_loader_next },
+  { "flam_loader_release", (void *)_cffi_f_flam_loader_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 228), (void *)_cffi_d_flam_loader_release },
+  { "flam_loader_seek", (void *)_cffi_f_flam_loader_seek, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_loader_seek },
+  { "flam_loader_wait", (void *)_cffi_f_flam_loader_wait, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 125), (void *)_cffi_d_flam_loader_wait },
   { "flam_masked_scatter", (void *)_cffi_f_flam_masked_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 51), (void *)_cffi_d_flam_masked_scatter },
   { "flam_masked_scatter_", (void *)_cffi_f_flam_masked_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 16), (void *)_cffi_d_flam_masked_scatter_ },
   { "flam_masked_select", (void *)_cffi_f_flam_masked_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 47), (void *)_cffi_d_flam_masked_select },
-  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 218), (void *)_cffi_d_flam_memory_empty_cache },
-  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 221), (void *)_cffi_d_flam_memory_empty_pinned_cache },
+  { "flam_memory_empty_cache", (void *)_cffi_f_flam_memory_empty_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 223), (void *)_cffi_d_flam_memory_empty_cache },
+  { "flam_memory_empty_pinned_cache", (void *)_cffi_f_flam_memory_empty_pinned_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 226), (void *)_cffi_d_flam_memory_empty_pinned_cache },
   { "flam_module_call", (void *)_cffi_f_flam_module_call, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 12), (void *)_cffi_d_flam_module_call },
   { "flam_module_forward", (void *)_cffi_f_flam_module_forward, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 7), (void *)_cffi_d_flam_module_forward },
-  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 135), (void *)_cffi_d_flam_module_load_state_dict },
-  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 140), (void *)_cffi_d_flam_module_to },
+  { "flam_module_load_state_dict", (void *)_cffi_f_flam_module_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 140), (void *)_cffi_d_flam_module_load_state_dict },
+  { "flam_module_to", (void *)_cffi_f_flam_module_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 145), (void *)_cffi_d_flam_module_to },
   { "flam_nonzero", (void *)_cffi_f_flam_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_nonzero },
   { "flam_nonzero_tuple", (void *)_cffi_f_flam_nonzero_tuple, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 95), (void *)_cffi_d_flam_nonzero_tuple },
   { "flam_one_hot", (void *)_cffi_f_flam_one_hot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 72), (void *)_cffi_d_flam_one_hot },
-  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_optimizer_load_state_dict },
-  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 146), (void *)_cffi_d_flam_optimizer_step_closure },
-  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 162), (void *)_cffi_d_flam_save },
-  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 158), (void *)_cffi_d_flam_scheduler_load_state_dict },
-  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 155), (void *)_cffi_d_flam_scheduler_step },
-  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 218), (void *)_cffi_d_flam_set_num_threads },
-  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 166), (void *)_cffi_d_flam_stream_synchronize },
-  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 169), (void *)_cffi_d_flam_stream_wait_stream },
-  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 187), (void *)_cffi_d_flam_tensor_format },
+  { "flam_optimizer_load_state_dict", (void *)_cffi_f_flam_optimizer_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 156), (void *)_cffi_d_flam_optimizer_load_state_dict },
+  { "flam_optimizer_step_closure", (void *)_cffi_f_flam_optimizer_step_closure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_optimizer_step_closure },
+  { "flam_save", (void *)_cffi_f_flam_save, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 167), (void *)_cffi_d_flam_save },
+  { "flam_scheduler_load_state_dict", (void *)_cffi_f_flam_scheduler_load_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 163), (void *)_cffi_d_flam_scheduler_load_state_dict },
+  { "flam_scheduler_step", (void *)_cffi_f_flam_scheduler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 160), (void *)_cffi_d_flam_scheduler_step },
+  { "flam_set_num_threads", (void *)_cffi_f_flam_set_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 223), (void *)_cffi_d_flam_set_num_threads },
+  { "flam_stream_synchronize", (void *)_cffi_f_flam_stream_synchronize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 171), (void *)_cffi_d_flam_stream_synchronize },
+  { "flam_stream_wait_stream", (void *)_cffi_f_flam_stream_wait_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 174), (void *)_cffi_d_flam_stream_wait_stream },
+  { "flam_tensor_format", (void *)_cffi_f_flam_tensor_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 192), (void *)_cffi_d_flam_tensor_format },
   { "flam_tensor_from_data", (void *)_cffi_f_flam_tensor_from_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 76), (void *)_cffi_d_flam_tensor_from_data },
-  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 209), (void *)_cffi_d_flam_tensor_host_data },
-  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 183), (void *)_cffi_d_flam_tensor_item_f64 },
-  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 205), (void *)_cffi_d_flam_tensor_item_i64 },
+  { "flam_tensor_host_data", (void *)_cffi_f_flam_tensor_host_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 214), (void *)_cffi_d_flam_tensor_host_data },
+  { "flam_tensor_item_f64", (void *)_cffi_f_flam_tensor_item_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 188), (void *)_cffi_d_flam_tensor_item_f64 },
+  { "flam_tensor_item_i64", (void *)_cffi_f_flam_tensor_item_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 210), (void *)_cffi_d_flam_tensor_item_i64 },
   { "flam_tensor_pin_memory", (void *)_cffi_f_flam_tensor_pin_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 44), (void *)_cffi_d_flam_tensor_pin_memory },
-  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 213), (void *)_cffi_d_flam_tensor_to_host },
+  { "flam_tensor_to_host", (void *)_cffi_f_flam_tensor_to_host, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 218), (void *)_cffi_d_flam_tensor_to_host },
   { "flam_to", (void *)_cffi_f_flam_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_to },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 227, _CFFI_F_EXTERNAL,
+  { "flam_closure", 232, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset", 228, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_dataset", 233, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_dataset_vtable", 229, _CFFI_F_EXTERNAL,
+  { "flam_dataset_vtable", 234, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_error", 230, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_error", 235, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_event", 231, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_event", 236, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_format_options", 232, _CFFI_F_EXTERNAL,
+  { "flam_format_options", 237, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_function", 233, _CFFI_F_EXTERNAL,
+  { "flam_function", 238, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_generator", 234, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_generator", 239, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_grad_scaler", 235, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_grad_scaler", 240, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook", 236, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_hook", 241, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_hook_callback", 237, _CFFI_F_EXTERNAL,
+  { "flam_hook_callback", 242, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader", 238, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_loader", 243, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_loader_options", 239, _CFFI_F_EXTERNAL,
+  { "flam_loader_options", 244, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module", 240, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_module", 245, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_hook", 241, _CFFI_F_EXTERNAL,
+  { "flam_module_hook", 246, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_module_vtable", 242, _CFFI_F_EXTERNAL,
+  { "flam_module_vtable", 247, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_node", 243, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_node", 248, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_optimizer", 244, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_optimizer", 249, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_rate_callback", 245, _CFFI_F_EXTERNAL,
+  { "flam_rate_callback", 250, _CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_saved", 246, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_saved", 251, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_scheduler", 247, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_scheduler", 252, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_state", 249, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_state", 254, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_stream", 250, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_stream", 255, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor", 251, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor", 256, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
-  { "flam_tensor_list", 253, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
+  { "flam_tensor_list", 258, _CFFI_F_OPAQUE|_CFFI_F_EXTERNAL,
     (size_t)-1, -1, -1, 0 /* external */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 2 },
   { "flam_bool", 2 },
-  { "flam_closure", 227 },
+  { "flam_closure", 232 },
   { "flam_cycle", 2 },
-  { "flam_dataset", 228 },
-  { "flam_dataset_vtable", 229 },
+  { "flam_dataset", 233 },
+  { "flam_dataset_vtable", 234 },
   { "flam_device", 2 },
   { "flam_device_type", 2 },
   { "flam_dtype", 2 },
-  { "flam_error", 230 },
-  { "flam_event", 231 },
+  { "flam_error", 235 },
+  { "flam_event", 236 },
   { "flam_fan", 2 },
-  { "flam_format_options", 232 },
-  { "flam_function", 233 },
+  { "flam_format_options", 237 },
+  { "flam_function", 238 },
   { "flam_gelu_form", 2 },
-  { "flam_generator", 234 },
-  { "flam_grad_scaler", 235 },
-  { "flam_hook", 236 },
-  { "flam_hook_callback", 237 },
+  { "flam_generator", 239 },
+  { "flam_grad_scaler", 240 },
+  { "flam_hook", 241 },
+  { "flam_hook_callback", 242 },
   { "flam_hook_moment", 2 },
   { "flam_index_kind", 2 },
-  { "flam_loader", 238 },
-  { "flam_loader_options", 239 },
+  { "flam_loader", 243 },
+  { "flam_loader_options", 244 },
   { "flam_meshgrid_indexing", 2 },
-  { "flam_module", 240 },
-  { "flam_module_hook", 241 },
-  { "flam_module_vtable", 242 },
-  { "flam_node", 243 },
-  { "flam_optimizer", 244 },
-  { "flam_rate_callback", 245 },
+  { "flam_module", 245 },
+  { "flam_module_hook", 246 },
+  { "flam_module_vtable", 247 },
+  { "flam_node", 248 },
+  { "flam_optimizer", 249 },
+  { "flam_rate_callback", 250 },
   { "flam_reduction", 2 },
   { "flam_rounding", 2 },
-  { "flam_saved", 246 },
-  { "flam_scheduler", 247 },
+  { "flam_saved", 251 },
+  { "flam_scheduler", 252 },
   { "flam_scope", 121 },
-  { "flam_state", 249 },
+  { "flam_state", 254 },
   { "flam_status", 2 },
-  { "flam_stream", 250 },
-  { "flam_tensor", 251 },
-  { "flam_tensor_list", 253 },
+  { "flam_stream", 255 },
+  { "flam_tensor", 256 },
+  { "flam_tensor_list", 258 },
 };
 
 static const char * const _cffi_includes[] = {
@@ -3862,12 +3927,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  48,  /* num_globals */
+  49,  /* num_globals */
   25,  /* num_struct_unions */
   0,  /* num_enums */
   40,  /* num_typenames */
   _cffi_includes,
-  255,  /* num_types */
+  260,  /* num_types */
   0,  /* flags */
 };
 

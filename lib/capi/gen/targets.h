@@ -80,6 +80,7 @@ void loader_options_init(flam_loader_options* options);
 Ref<flam_loader> loader_new(flam_dataset* dataset, const flam_loader_options* options = nullptr);
 std::tuple<Ref<flam_tensor_list>, void*> loader_next(flam_loader* loader);
 int64_t loader_size(const flam_loader* loader);
+bool loader_wait(flam_loader* loader, double seconds);
 std::tuple<int64_t, int64_t> loader_position(const flam_loader* loader);
 void loader_seek(flam_loader* loader, int64_t epoch, int64_t batch = 0);
 void loader_submit(flam_loader* loader, DimsView indices);

@@ -3257,6 +3257,23 @@ def loader_size(loader):
     return _fast.flam_loader_size(loader._h)
 
 
+def loader_wait(loader, seconds):
+    """Waits until `flam_loader_next` need not wait for a worker, or the time is over: for hosts that
+    look for signals in between.
+
+    - `loader`: the loader.
+    - `seconds`: how long to wait at most; 0 only asks.
+    - `out_ready`: whether the next batch is there; also true where nothing is in flight, and without workers, as `flam_loader_next` itself fetches then.
+    - returns: `FLAM_OK`.
+    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative time.
+    """
+    _o0 = _out_cell["flam_bool *"]()
+    h = _blocking.flam_loader_wait(loader._h, seconds, _o0)
+    if h:
+        _raise()
+    return _bool(_o0[0])
+
+
 def loader_position(loader):
     """Where a loader stands: what to store in a checkpoint.
 

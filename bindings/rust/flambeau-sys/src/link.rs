@@ -644,6 +644,11 @@ extern "C" {
         out_item: *mut *mut ::std::os::raw::c_void,
     ) -> flam_status;
     pub fn flam_loader_size(loader: *const flam_loader) -> i64;
+    pub fn flam_loader_wait(
+        loader: *mut flam_loader,
+        seconds: f64,
+        out_ready: *mut flam_bool,
+    ) -> flam_status;
     pub fn flam_loader_position(
         loader: *const flam_loader,
         out_epoch: *mut i64,

@@ -204,6 +204,7 @@ functions! {
     fn flam_loader_new(dataset: *mut flam_dataset, options: *const flam_loader_options) -> *mut flam_loader;
     fn flam_loader_next(loader: *mut flam_loader, out_batch: *mut *mut flam_tensor_list, out_item: *mut *mut c_void) -> flam_status;
     fn flam_loader_size(loader: *const flam_loader) -> i64;
+    fn flam_loader_wait(loader: *mut flam_loader, seconds: f64, out_ready: *mut flam_bool) -> flam_status;
     fn flam_loader_position(loader: *const flam_loader, out_epoch: *mut i64, out_batch: *mut i64) -> flam_status;
     fn flam_loader_seek(loader: *mut flam_loader, epoch: i64, batch: i64) -> flam_status;
     fn flam_loader_submit(loader: *mut flam_loader, indices: *const i64, n_indices: usize) -> flam_status;
