@@ -202,6 +202,32 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") int32_t flam_get_num_threads(void)
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_BLOCKS flam_status
     flam_set_num_threads(int32_t num_threads);
 
+/** Makes every operation give the same bits in every run. Without it, additions to one place by an
+ * indexed write (`index_add`, `scatter_add`, `index_put` with `accumulate`, the gradient of an
+ * embedding or of indexing) happen in any order on a GPU; with it, in the order of the indices, as
+ * on the cpu, and slower. Every operation has such a form.
+ *
+ * - `mode`: whether results must be the same in every run.
+ * - `warn_only`: whether an operation without such a form would be warned of instead of failing, as
+ *   in PyTorch; there is none; default false.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") void flam_use_deterministic_algorithms(
+    flam_bool mode, flam_bool warn_only FLAM_DEFAULT(0));
+
+/** Whether results must be the same in every run.
+ *
+ * - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_bool
+    flam_are_deterministic_algorithms_enabled(void);
+
+/** Whether an operation that cannot give the same results in every run would only be warned of.
+ *
+ * - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_bool
+    flam_is_deterministic_algorithms_warn_only_enabled(void);
+
 /** Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
  *
  * - `path`: the directory; it counts for libraries that are not open yet.

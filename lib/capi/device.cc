@@ -11,6 +11,7 @@
 #include "device/runtime.h"
 #include "device/sim/control.h"
 #include "flambeau/common.h"
+#include "kernels/deterministic.h"
 
 namespace flambeau::capi {
 namespace {
@@ -107,6 +108,14 @@ void sim_report_host_access(int32_t file_descriptor) {
 
 int32_t get_num_threads() { return flambeau::get_num_threads(); }
 void set_num_threads(int32_t num_threads) { flambeau::set_num_threads(num_threads); }
+
+void use_deterministic_algorithms(bool mode, bool warn_only) {
+  deterministic_algorithms = mode;
+  deterministic_warn_only = warn_only;
+}
+bool are_deterministic_algorithms_enabled() { return deterministic_algorithms; }
+bool is_deterministic_algorithms_warn_only_enabled() { return deterministic_warn_only; }
+
 void library_directory_add(std::string_view path) { add_library_directory(path); }
 
 const char* library_report() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/deterministic.h"
 #include "kernels/map.h"
 #include "kernels/report.h"
 
@@ -58,6 +59,42 @@ void simplify(Walk& w) {
   }
 }
 
+bool writes_meet(const Walk& w, size_t d) {
+  bool yes = w.dst[d] == 0;
+  for (const Listed& l : w.lists) yes |= l.strides[d] != 0;
+  return yes;
+}
+
+// Moves the dimensions in which no two writes meet to the front and returns how many they are.
+int32_t free_dims_first(Walk& w) {
+  Walk sorted;
+  for (Listed& l : w.lists) sorted.lists.push_back({l.index, {}, l.dim});
+  int32_t free_dims = 0;
+  for (const bool meet : {false, true}) {
+    for (size_t d = 0; d < w.sizes.size(); ++d) {
+      if (writes_meet(w, d) != meet) continue;
+      free_dims += !meet;
+      sorted.sizes.push_back(w.sizes[d]);
+      sorted.dst.push_back(w.dst[d]);
+      sorted.src.push_back(w.src[d]);
+      for (size_t l = 0; l < w.lists.size(); ++l)
+        sorted.lists[l].strides.push_back(w.lists[l].strides[d]);
+    }
+  }
+  w = std::move(sorted);
+  return free_dims;
+}
+
+// Enough threads to fill a large device, but no more per column than it has writes.
+uint32_t owners_of(const Walk& w, int32_t free_dims) {
+  int64_t columns = 1, length = 1;
+  for (size_t d = 0; d < w.sizes.size(); ++d)
+    (d < size_t(free_dims) ? columns : length) *= w.sizes[d];
+  uint32_t owners = 1;
+  while (owners < 1024 && owners < length && columns * owners < 16384) owners *= 2;
+  return owners;
+}
+
 // `target` is the side that the lists move: x of a read, self of a write.
 void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, const Tensor& src,
               const Tensor& target) {
@@ -67,6 +104,10 @@ void run_walk(const char* op, const Kernel& kernel, Walk w, const Tensor& dst, c
   a.numel = std::accumulate(w.sizes.begin(), w.sizes.end(), int64_t{1}, std::multiplies<>());
   if (a.numel == 0) return;
   simplify(w);
+  if (deterministic_algorithms && &kernel != &kIndexRead && !device.is_cpu()) {
+    a.free_dims = free_dims_first(w);
+    a.owners = owners_of(w, a.free_dims);
+  }
   check(w.sizes.size() <= kIndexDims && w.lists.size() <= kIndexLists, Code::unsupported, op,
         ": more than ", kIndexDims, " separate dimensions or index tensors");
   const int64_t bytes = int64_t(dst.element_size());

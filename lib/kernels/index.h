@@ -16,7 +16,8 @@
 // {true_positions(mask)} on the flattened x. Indices may count from the end; one that is out of
 // range is an error before anything is written (cpu), or at the next wait (devices, see report.h).
 // Writes to one place happen in order on the cpu; on devices additions to one place are atomic, in
-// any order. Flips, rolls, repeats and cat need no kernel: run_cast between aliases.
+// any order, and in the cpu's order where deterministic algorithms are asked for. Flips, rolls,
+// repeats and cat need no kernel: run_cast between aliases.
 #pragma once
 #include "kernels/access.h"
 
@@ -39,6 +40,10 @@ struct IndexArgs {
   const char* src;
   const char* op;
   struct Report* report;
+  // Writes in order: the first `free_dims` dimensions are those in which no two writes meet; each
+  // of their positions is shared by `owners` threads, a power of two, who split its places.
+  int32_t free_dims;
+  uint32_t owners;  // 0: in any order
   IndexList list[kIndexLists];
 };
 

@@ -25,16 +25,21 @@ FLAM_KERNEL_FN int64_t listed_offset(const IndexArgs& a, const int64_t* place) {
 struct WalkPlace {
   int64_t dst = 0, src = 0, list[kIndexLists] = {};
 };
-FLAM_KERNEL_FN WalkPlace walk_place(const IndexArgs& a, int64_t i) {
+// Dimensions first to last - 1 of the walk, at their element i.
+FLAM_KERNEL_FN WalkPlace walk_place(const IndexArgs& a, int64_t i, int first, int last) {
   WalkPlace p;
-  for (int d = a.ndim - 1; d >= 0; --d) {
-    const int64_t outer = d ? i / a.size[d] : 0, at = i - outer * a.size[d];
+  for (int d = last - 1; d >= first; --d) {
+    const int64_t outer = d > first ? i / a.size[d] : 0, at = i - outer * a.size[d];
     p.dst += at * a.dst_stride[d];
     p.src += at * a.src_stride[d];
     for (int l = 0; l < a.lists; ++l) p.list[l] += at * a.list[l].stride[d];
     i = outer;
   }
   return p;
+}
+
+FLAM_KERNEL_FN WalkPlace walk_place(const IndexArgs& a, int64_t i) {
+  return walk_place(a, i, 0, a.ndim);
 }
 
 // Read moves the source, everything else the destination.
@@ -55,8 +60,37 @@ template <class F, class T> __global__ void index_kernel(IndexArgs a) {
   }
 }
 
+// Every place belongs to one thread, which goes through all that could be written there in order.
+template <class F, class T> __global__ void ordered_kernel(IndexArgs a, int64_t columns) {
+  const int64_t length = a.numel / columns, step = int64_t(gridDim.x) * blockDim.x;
+  for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < columns * a.owners;
+       i += step) {
+    const uint64_t owner = uint64_t(i) & (a.owners - 1);
+    const WalkPlace column = walk_place(a, i / a.owners, 0, a.free_dims);
+    for (int64_t k = 0; k < length; ++k) {
+      WalkPlace p = walk_place(a, k, a.free_dims, a.ndim);
+      for (int l = 0; l < a.lists; ++l) p.list[l] += column.list[l];
+      const int64_t at = p.dst + listed_offset(a, p.list);
+      if ((uint64_t(at) * 0x9e3779b97f4a7c15u >> 40 & (a.owners - 1)) != owner) continue;
+      update_alone(F{}, reinterpret_cast<T*>(a.dst + column.dst + at),
+                   *reinterpret_cast<const T*>(a.src + column.src + p.src));
+    }
+  }
+}
+
+template <class F, class T> void run_ordered(void* stream, const IndexArgs& a) {
+  int64_t columns = 1;
+  for (int d = 0; d < a.free_dims; ++d) columns *= a.size[d];
+  const int64_t blocks = (columns * a.owners + 255) / 256;
+  FLAM_LAUNCH((ordered_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
+              stream, a, columns);
+}
+
 template <class F, class T> void index_entry(void* stream, const void* p) {
   const IndexArgs& a = *static_cast<const IndexArgs*>(p);
+  if constexpr (!kReads<F>) {
+    if (a.owners) return run_ordered<F, T>(stream, a);
+  }
   const int64_t blocks = (a.numel + 255) / 256;
   FLAM_LAUNCH((index_kernel<F, T>), dim3(unsigned(blocks < 65535 ? blocks : 65535)), dim3(256), 0,
               stream, a);

@@ -36,6 +36,15 @@ struct MinPlace {
   template <class V> FLAM_FN V operator()(V old, V x) const { return x < old || x != x ? x : old; }
 };
 
+// By the only thread that writes there.
+template <class F, class T> FLAM_FN void update_alone(const F& f, T* place, T value) {
+  if constexpr (std::is_same_v<F, SetPlace>) {
+    *place = value;
+  } else {
+    *place = narrow<T>(f(load(place), load(&value)));
+  }
+}
+
 #if defined(FLAM_DEVICE_SOURCE)
 
 template <class F, class T> __device__ inline void update_place(const F& f, T* place, T value) {
@@ -64,11 +73,7 @@ template <class F, class T> __device__ inline void update_place(const F& f, T* p
 #else
 
 template <class F, class T> FLAM_FN void update_place(const F& f, T* place, T value) {
-  if constexpr (std::is_same_v<F, SetPlace>) {
-    *place = value;
-  } else {
-    *place = narrow<T>(f(load(place), load(&value)));
-  }
+  update_alone(f, place, value);
 }
 
 #endif

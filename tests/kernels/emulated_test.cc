@@ -3,17 +3,23 @@
 // without the emulation.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
+#include <set>
 
 #include "base/error.h"
+#include "kernels/deterministic.h"
 #include "kernels/fold.h"
 #include "kernels/index.h"
+#include "kernels/map.h"
 #include "kernels/optimizer.h"
 #include "kernels/random.h"
 #include "kernels/report.h"
 #include "kernels/row.h"
 #include "tensors.h"
+#include "tests/harness/cuda_on_cpu/grid.h"
 
 namespace flambeau {
 namespace {
@@ -72,6 +78,70 @@ TEST_F(Emulated, FoldsLikeTheHost) {
       run_var("var", got, on, dims, 1, false);
       if (near.numel() / want.numel() > 1) expect_near(back(got), want, 1e-5);
     }
+  }
+}
+
+// Sums of floats depend on their order, so equal bits under every thread order mean a fixed one.
+struct DeterministicScope {
+  DeterministicScope() { deterministic_algorithms = true; }
+  ~DeterministicScope() {
+    deterministic_algorithms = false;
+    cuda_on_cpu::set_seed(1);
+  }
+};
+
+// Bits of the results of `write` on the device, per thread order.
+std::set<std::vector<float>> results_of(const Tensor& start,
+                                        const std::function<void(const Tensor&)>& write) {
+  std::set<std::vector<float>> found;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    cuda_on_cpu::set_seed(seed);
+    const Tensor self = there(start);
+    write(self);
+    found.insert(values_of<float>(back(self)));
+  }
+  return found;
+}
+
+TEST_F(Emulated, DeterministicWritesHappenInTheHostsOrder) {
+  std::mt19937_64 random(3);
+  for (const auto& [rows, columns, writes] :
+       {std::array<int64_t, 3>{3, 1, 200}, {4, 5, 60}, {2, 300, 20}}) {
+    const Tensor start =
+        tensor_of(randoms<float>(size_t(rows * columns), -1, 1), Dims{rows, columns});
+    const Tensor values =
+        tensor_of(randoms<float>(size_t(writes * columns), -1, 1), Dims{writes, columns});
+    std::vector<int64_t> where(size_t(writes * columns), 0);
+    for (int64_t& i : where) i = int64_t(random() % size_t(rows));
+    const Tensor index = tensor_of(where, Dims{writes, columns});
+    where.resize(size_t(writes));
+    const Tensor list = tensor_of(where, Dims{writes});
+    const Tensor far_index = there(index), far_list = there(list), far_values = there(values);
+    const auto add = [&](const Tensor& self) {
+      run_index_write("index_add", kIndexAdd, self, {far_list}, far_values);
+    };
+    const auto scatter = [&](const Tensor& self) {
+      run_scatter("scatter_add", kIndexAdd, self, 0, far_index, far_values);
+    };
+    const auto set = [&](const Tensor& self) {
+      run_index_write("index_put", kIndexSet, self, {far_list}, far_values);
+    };
+    if (columns == 1) {  // within one block, whose threads are shuffled
+      EXPECT_GT(results_of(start, add).size(), 1u) << "the orders that are tried do not differ";
+    }
+    const DeterministicScope on;
+    Tensor want[3];
+    for (Tensor& t : want) {
+      t = empty(start.sizes(), Dtype::f32, kCpu);
+      run_cast(t, start);
+    }
+    run_index_write("index_add", kIndexAdd, want[0], {list}, values);
+    run_scatter("scatter_add", kIndexAdd, want[1], 0, index, values);
+    run_index_write("index_put", kIndexSet, want[2], {list}, values);
+    using Found = std::set<std::vector<float>>;
+    EXPECT_EQ(results_of(start, add), Found{values_of<float>(want[0])});
+    EXPECT_EQ(results_of(start, scatter), Found{values_of<float>(want[1])});
+    EXPECT_EQ(results_of(start, set), Found{values_of<float>(want[2])});
   }
 }
 

@@ -102,6 +102,18 @@ flam_status flam_set_num_threads(int32_t num_threads) {
   return guard_status("flam_set_num_threads", [&] { return flambeau::capi::set_num_threads(num_threads); });
 }
 
+void flam_use_deterministic_algorithms(flam_bool mode, flam_bool warn_only) {
+  guard_value([&] { flambeau::capi::use_deterministic_algorithms(mode != 0, warn_only != 0); });
+}
+
+flam_bool flam_are_deterministic_algorithms_enabled(void) {
+  return guard_value([&] { return flambeau::capi::are_deterministic_algorithms_enabled(); });
+}
+
+flam_bool flam_is_deterministic_algorithms_warn_only_enabled(void) {
+  return guard_value([&] { return flambeau::capi::is_deterministic_algorithms_warn_only_enabled(); });
+}
+
 flam_status flam_library_directory_add(const char *path) {
   if (!path) return null_operand("flam_library_directory_add", "path");
   return guard_status("flam_library_directory_add", [&] { return flambeau::capi::library_directory_add(as_text(path)); });

@@ -43,6 +43,44 @@ pub fn set_num_threads(num_threads: i32) -> Result<()> {
     unsafe { check(sys::flam_set_num_threads(num_threads)) }
 }
 
+/// Makes every operation give the same bits in every run. Without it, additions to one place by an
+/// indexed write (`index_add`, `scatter_add`, `index_put` with `accumulate`, the gradient of an
+/// embedding or of indexing) happen in any order on a GPU; with it, in the order of the indices, as
+/// on the cpu, and slower. Every operation has such a form.
+///
+/// - `mode`: whether results must be the same in every run.
+pub fn use_deterministic_algorithms(mode: bool) {
+    use_deterministic_algorithms_with(mode, false)
+}
+
+/// Makes every operation give the same bits in every run. Without it, additions to one place by an
+/// indexed write (`index_add`, `scatter_add`, `index_put` with `accumulate`, the gradient of an
+/// embedding or of indexing) happen in any order on a GPU; with it, in the order of the indices, as
+/// on the cpu, and slower. Every operation has such a form.
+///
+/// - `mode`: whether results must be the same in every run.
+/// - `warn_only`: whether an operation without such a form would be warned of instead of failing, as in PyTorch; there is none; default false.
+pub fn use_deterministic_algorithms_with(mode: bool, warn_only: bool) {
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { sys::flam_use_deterministic_algorithms(i32::from(mode), i32::from(warn_only)) }
+}
+
+/// Whether results must be the same in every run.
+///
+/// - returns: what `use_deterministic_algorithms` set last; false at the start.
+pub fn are_deterministic_algorithms_enabled() -> bool {
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { sys::flam_are_deterministic_algorithms_enabled() != 0 }
+}
+
+/// Whether an operation that cannot give the same results in every run would only be warned of.
+///
+/// - returns: what `use_deterministic_algorithms` set last; false at the start.
+pub fn is_deterministic_algorithms_warn_only_enabled() -> bool {
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { sys::flam_is_deterministic_algorithms_warn_only_enabled() != 0 }
+}
+
 /// Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
 ///
 /// - `path`: the directory; it counts for libraries that are not open yet.
