@@ -270,6 +270,9 @@ struct flam_api_table {
   void (*sim_report_host_access)(int32_t);
   int32_t (*get_num_threads)(void);
   flam_status (*set_num_threads)(int32_t);
+  void (*use_deterministic_algorithms)(flam_bool, flam_bool);
+  flam_bool (*are_deterministic_algorithms_enabled)(void);
+  flam_bool (*is_deterministic_algorithms_warn_only_enabled)(void);
   flam_status (*library_directory_add)(const char *);
   const char *(*library_report)(void);
   uint32_t (*version)(void);
@@ -1131,6 +1134,9 @@ static const char *const flam_api_names_[] = {
     "flam_sim_report_host_access",
     "flam_get_num_threads",
     "flam_set_num_threads",
+    "flam_use_deterministic_algorithms",
+    "flam_are_deterministic_algorithms_enabled",
+    "flam_is_deterministic_algorithms_warn_only_enabled",
     "flam_library_directory_add",
     "flam_library_report",
     "flam_version",
@@ -1936,6 +1942,9 @@ const char *flam_library_load(const char *path) {
 #define flam_sim_report_host_access (flam_api.sim_report_host_access)
 #define flam_get_num_threads (flam_api.get_num_threads)
 #define flam_set_num_threads (flam_api.set_num_threads)
+#define flam_use_deterministic_algorithms (flam_api.use_deterministic_algorithms)
+#define flam_are_deterministic_algorithms_enabled (flam_api.are_deterministic_algorithms_enabled)
+#define flam_is_deterministic_algorithms_warn_only_enabled (flam_api.is_deterministic_algorithms_warn_only_enabled)
 #define flam_library_directory_add (flam_api.library_directory_add)
 #define flam_library_report (flam_api.library_report)
 #define flam_version (flam_api.version)

@@ -615,24 +615,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_state const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1644), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
@@ -644,18 +644,18 @@ static void *_cffi_types[] = {
 /* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_optimizer const *
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_scheduler const *, size_t)
-/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_scheduler const *
+/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_scheduler const *
 /* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(int32_t)
 /* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_dataset_vtable const *)
-/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1619), // flam_dataset_vtable const *
+/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1623), // flam_dataset_vtable const *
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
@@ -678,16 +678,16 @@ static void *_cffi_types[] = {
 /* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1576), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_tensor *
-/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_hook_callback const *
+/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1644), // flam_tensor *
+/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1631), // flam_hook_callback const *
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1068), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1618), // flam_dataset *
-/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_loader_options const *
+/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1622), // flam_dataset *
+/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_loader_options const *
 /* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(char const *, flam_module_vtable const *)
-/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1616), // char const *
-/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_module_vtable const *
+/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // char const *
+/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_module_vtable const *
 /* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(double)
 /* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -822,7 +822,7 @@ static void *_cffi_types[] = {
 /* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double)
-/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_optimizer *
+/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_optimizer *
 /* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
@@ -863,7 +863,7 @@ static void *_cffi_types[] = {
 /* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
 /* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1635), // flam_rate_callback const *
+/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_rate_callback const *
 /* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
 /* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
@@ -894,7 +894,7 @@ static void *_cffi_types[] = {
 /* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_scheduler *)
-/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_scheduler *
+/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_scheduler *
 /* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_module const *)
 /* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
@@ -920,7 +920,7 @@ static void *_cffi_types[] = {
 /* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1600), // flam_stream *()(int32_t, void *)
 /* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1651), // void *
+/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1655), // void *
 /* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double)
 /* 309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -943,11 +943,11 @@ static void *_cffi_types[] = {
 /* 326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 329 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_grad_scaler *
+/* 329 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_grad_scaler *
 /* 330 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 333 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_grad_scaler const *
+/* 333 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_grad_scaler const *
 /* 334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
 /* 335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -959,7 +959,7 @@ static void *_cffi_types[] = {
 /* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_saved const *)
-/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_saved const *
+/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_saved const *
 /* 346 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, char const *)
 /* 348 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
@@ -985,7 +985,7 @@ static void *_cffi_types[] = {
 /* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 371 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_generator *
+/* 371 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_generator *
 /* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, flam_generator *)
 /* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
@@ -1502,7 +1502,7 @@ static void *_cffi_types[] = {
 /* 885 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 886 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 887 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 888 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_tensor_list const *
+/* 888 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_tensor_list const *
 /* 889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 891 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int32_t)
@@ -1575,11 +1575,11 @@ static void *_cffi_types[] = {
 /* 958 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 960 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 961 */ _CFFI_OP(_CFFI_OP_POINTER, 1611), // void(*)(void *)
+/* 961 */ _CFFI_OP(_CFFI_OP_POINTER, 1615), // void(*)(void *)
 /* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
 /* 963 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 964 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 965 */ _CFFI_OP(_CFFI_OP_POINTER, 1623), // flam_function const *
+/* 965 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_function const *
 /* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 968 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
@@ -1628,11 +1628,11 @@ static void *_cffi_types[] = {
 /* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
 /* 1012 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 1014 */ _CFFI_OP(_CFFI_OP_POINTER, 1621), // flam_event *
-/* 1015 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_stream const *
+/* 1014 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_event *
+/* 1015 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_stream const *
 /* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1621), // flam_event const *
+/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_event const *
 /* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1020 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
 /* 1021 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
@@ -1653,7 +1653,7 @@ static void *_cffi_types[] = {
 /* 1036 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
 /* 1037 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1038 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 1039 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_generator const *
+/* 1039 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_generator const *
 /* 1040 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1041 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
 /* 1042 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
@@ -1682,17 +1682,17 @@ static void *_cffi_types[] = {
 /* 1065 */ _CFFI_OP(_CFFI_OP_NOOP, 333),
 /* 1066 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1067 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 1068 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_loader *
+/* 1068 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_loader *
 /* 1069 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 1070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1071 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 1073 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_loader const *
+/* 1073 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_loader const *
 /* 1074 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t *
 /* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
 /* 1076 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1077 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 1078 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_module *
+/* 1078 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_module *
 /* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 1080 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1081 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
@@ -1722,7 +1722,7 @@ static void *_cffi_types[] = {
 /* 1105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
 /* 1106 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
 /* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1108 */ _CFFI_OP(_CFFI_OP_POINTER, 1631), // flam_module_hook const *
+/* 1108 */ _CFFI_OP(_CFFI_OP_POINTER, 1635), // flam_module_hook const *
 /* 1109 */ _CFFI_OP(_CFFI_OP_POINTER, 334), // uint64_t *
 /* 1110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
@@ -1773,7 +1773,7 @@ static void *_cffi_types[] = {
 /* 1156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1159 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_state *
+/* 1159 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_state *
 /* 1160 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 1161 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1162 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -2096,7 +2096,7 @@ static void *_cffi_types[] = {
 /* 1479 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1480 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1481 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
-/* 1482 */ _CFFI_OP(_CFFI_OP_POINTER, 1618), // flam_dataset const *
+/* 1482 */ _CFFI_OP(_CFFI_OP_POINTER, 1622), // flam_dataset const *
 /* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1484 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
 /* 1485 */ _CFFI_OP(_CFFI_OP_NOOP, 1073),
@@ -2139,7 +2139,7 @@ static void *_cffi_types[] = {
 /* 1522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
 /* 1523 */ _CFFI_OP(_CFFI_OP_NOOP, 888),
 /* 1524 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1525 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1650), // uint32_t()(void)
+/* 1525 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1654), // uint32_t()(void)
 /* 1526 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator *)
 /* 1528 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
@@ -2166,106 +2166,110 @@ static void *_cffi_types[] = {
 /* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(void)
 /* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(char const *, void *, void(*)(void *))
+/* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(char const *, void *, void(*)(void *))
 /* 1553 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 1554 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
 /* 1555 */ _CFFI_OP(_CFFI_OP_NOOP, 961),
 /* 1556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_dataset *)
+/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_dataset *)
 /* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
 /* 1559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_error *)
-/* 1561 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // flam_error *
+/* 1560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_error *)
+/* 1561 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_error *
 /* 1562 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1563 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_event *)
+/* 1563 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_event *)
 /* 1564 */ _CFFI_OP(_CFFI_OP_NOOP, 1014),
 /* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_format_options *)
-/* 1567 */ _CFFI_OP(_CFFI_OP_POINTER, 1622), // flam_format_options *
+/* 1566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_format_options *)
+/* 1567 */ _CFFI_OP(_CFFI_OP_POINTER, 1626), // flam_format_options *
 /* 1568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_generator *)
+/* 1569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_generator *)
 /* 1570 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
 /* 1571 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1572 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_grad_scaler *)
+/* 1572 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_grad_scaler *)
 /* 1573 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
 /* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_hook *)
-/* 1576 */ _CFFI_OP(_CFFI_OP_POINTER, 1626), // flam_hook *
+/* 1575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_hook *)
+/* 1576 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_hook *
 /* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1578 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_loader_options *)
-/* 1579 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_loader_options *
+/* 1578 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_loader_options *)
+/* 1579 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_loader_options *
 /* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_module *)
+/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_module *)
 /* 1582 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
 /* 1583 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_node *)
-/* 1585 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_node *
+/* 1584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_node *)
+/* 1585 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_node *
 /* 1586 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_optimizer *)
+/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_optimizer *)
 /* 1588 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
 /* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_saved *)
-/* 1591 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_saved *
+/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_saved *)
+/* 1591 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_saved *
 /* 1592 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1593 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_scheduler *)
+/* 1593 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_scheduler *)
 /* 1594 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
 /* 1595 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1596 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_state *)
+/* 1596 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_state *)
 /* 1597 */ _CFFI_OP(_CFFI_OP_NOOP, 1159),
 /* 1598 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1599 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_stream *)
-/* 1600 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_stream *
+/* 1599 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_stream *)
+/* 1600 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_stream *
 /* 1601 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1602 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_tensor *)
+/* 1602 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_tensor *)
 /* 1603 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1604 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1605 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(flam_tensor_list *)
-/* 1606 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_tensor_list *
+/* 1605 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_tensor_list *)
+/* 1606 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_tensor_list *
 /* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1608 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(int32_t)
+/* 1608 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(int32_t)
 /* 1609 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1610 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1611 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(void *)
-/* 1612 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1614 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1651), // void()(void)
-/* 1615 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1616 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1617 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 1618 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 1619 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 1620 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 1621 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 1622 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 1623 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 1624 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 1625 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 1626 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 1627 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 1628 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 1629 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 1630 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 1631 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 1632 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 1633 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 1634 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 1635 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
-/* 1636 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
-/* 1637 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
-/* 1638 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
-/* 1639 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
-/* 1640 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
-/* 1641 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
-/* 1642 */ _CFFI_OP(_CFFI_OP_POINTER, 1435), // int32_t(*)(void *, double *)
-/* 1643 */ _CFFI_OP(_CFFI_OP_POINTER, 1439), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1644 */ _CFFI_OP(_CFFI_OP_POINTER, 1445), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1645 */ _CFFI_OP(_CFFI_OP_POINTER, 1452), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1646 */ _CFFI_OP(_CFFI_OP_POINTER, 1457), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1647 */ _CFFI_OP(_CFFI_OP_POINTER, 1463), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1648 */ _CFFI_OP(_CFFI_OP_POINTER, 1470), // int32_t(*)(void *, int64_t, size_t, double *)
-/* 1649 */ _CFFI_OP(_CFFI_OP_POINTER, 1507), // int64_t(*)(void *)
-/* 1650 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1651 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1611 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(int32_t, int32_t)
+/* 1612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1613 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1614 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1615 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(void *)
+/* 1616 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1617 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1618 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(void)
+/* 1619 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1620 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 1621 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 1622 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 1623 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 1624 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 1625 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 1626 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 1627 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 1628 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 1629 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 1630 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 1631 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 1632 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 1633 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 1634 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 1635 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 1636 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 1637 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 1638 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 1639 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 1640 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 1641 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 1642 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 1643 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 1644 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 1645 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 1646 */ _CFFI_OP(_CFFI_OP_POINTER, 1435), // int32_t(*)(void *, double *)
+/* 1647 */ _CFFI_OP(_CFFI_OP_POINTER, 1439), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1648 */ _CFFI_OP(_CFFI_OP_POINTER, 1445), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1649 */ _CFFI_OP(_CFFI_OP_POINTER, 1452), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 1650 */ _CFFI_OP(_CFFI_OP_POINTER, 1457), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1651 */ _CFFI_OP(_CFFI_OP_POINTER, 1463), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1652 */ _CFFI_OP(_CFFI_OP_POINTER, 1470), // int32_t(*)(void *, int64_t, size_t, double *)
+/* 1653 */ _CFFI_OP(_CFFI_OP_POINTER, 1507), // int64_t(*)(void *)
+/* 1654 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 1655 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_call =
@@ -5580,6 +5584,32 @@ _cffi_f_flam_arange(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_arange _cffi_d_flam_arange
+#endif
+
+static int32_t _cffi_d_flam_are_deterministic_algorithms_enabled(void)
+{
+  return flam_are_deterministic_algorithms_enabled();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_are_deterministic_algorithms_enabled(PyObject *self, PyObject *noarg)
+{
+  int32_t result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_are_deterministic_algorithms_enabled(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_are_deterministic_algorithms_enabled _cffi_d_flam_are_deterministic_algorithms_enabled
 #endif
 
 static flam_tensor * _cffi_d_flam_argmax(flam_tensor const * x0, int64_t const * x1, int32_t x2)
@@ -19880,6 +19910,32 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_init_xavier_uniform _cffi_d_flam_init_xavier_uniform
+#endif
+
+static int32_t _cffi_d_flam_is_deterministic_algorithms_warn_only_enabled(void)
+{
+  return flam_is_deterministic_algorithms_warn_only_enabled();
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled(PyObject *self, PyObject *noarg)
+{
+  int32_t result;
+  PyObject *pyresult;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_is_deterministic_algorithms_warn_only_enabled(); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  (void)noarg; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_is_deterministic_algorithms_warn_only_enabled _cffi_d_flam_is_deterministic_algorithms_warn_only_enabled
 #endif
 
 static flam_tensor * _cffi_d_flam_isclose(flam_tensor const * x0, flam_tensor const * x1, double x2, double x3, int32_t x4)
@@ -39962,6 +40018,44 @@ _cffi_f_flam_unsqueeze_(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_unsqueeze_ _cffi_d_flam_unsqueeze_
 #endif
 
+static void _cffi_d_flam_use_deterministic_algorithms(int32_t x0, int32_t x1)
+{
+  flam_use_deterministic_algorithms(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_use_deterministic_algorithms(PyObject *self, PyObject *args)
+{
+  int32_t x0;
+  int32_t x1;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_use_deterministic_algorithms", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int32_t);
+  if (x0 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x1 = _cffi_to_c_int(arg1, int32_t);
+  if (x1 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { flam_use_deterministic_algorithms(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+#else
+#  define _cffi_f_flam_use_deterministic_algorithms _cffi_d_flam_use_deterministic_algorithms
+#endif
+
 static flam_tensor * _cffi_d_flam_var(flam_tensor const * x0, int64_t const * x1, size_t x2, double x3, int32_t x4)
 {
   return flam_var(x0, x1, x2, x3, x4);
@@ -40795,6 +40889,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_any },
   { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_any_out },
   { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 595), (void *)_cffi_d_flam_arange },
+  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
   { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmax },
   { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_argmax_out },
   { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmin },
@@ -40821,7 +40916,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_2d },
   { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_3d },
   { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1614), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1618), (void *)_cffi_d_flam_autocast_clear_cache },
   { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_autocast_dtype },
   { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_autocast_enabled },
   { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1409), (void *)_cffi_d_flam_autocast_push },
@@ -40946,7 +41041,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_erfc },
   { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_erfc_ },
   { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1614), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1618), (void *)_cffi_d_flam_error_clear },
   { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_error_code },
   { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1010), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
@@ -41070,6 +41165,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_init_uniform },
   { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_normal },
   { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_uniform },
+  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
   { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 520), (void *)_cffi_d_flam_isclose },
   { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isfinite },
   { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isinf },
@@ -41254,23 +41350,23 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_pow_ },
   { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_pow_out },
   { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 700), (void *)_cffi_d_flam_prod },
-  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1642), (void *)flam_py_closure_call },
+  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1646), (void *)flam_py_closure_call },
   { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_closure_drop },
   { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop },
   { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1647), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1649), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1651), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1653), (void *)flam_py_dataset_vtable_size },
   { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1644), (void *)flam_py_function_backward },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1648), (void *)flam_py_function_backward },
   { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_drop },
   { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1645), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1649), (void *)flam_py_hook_callback_call },
   { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_hook_callback_drop },
   { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1646), (void *)flam_py_module_hook_run },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1650), (void *)flam_py_module_hook_run },
   { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1643), (void *)flam_py_module_vtable_forward },
-  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1648), (void *)flam_py_rate_callback_call },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1647), (void *)flam_py_module_vtable_forward },
+  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1652), (void *)flam_py_rate_callback_call },
   { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_rate_callback_drop },
   { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_tensor_from_blob_drop },
   { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_radam_new },
@@ -41473,6 +41569,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_uniform_ },
   { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_unsqueeze },
   { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_unsqueeze_ },
+  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1611), (void *)_cffi_d_flam_use_deterministic_algorithms },
   { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_var },
   { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_var_unbiased },
   { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1525), (void *)_cffi_d_flam_version },
@@ -41496,7 +41593,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_closure, call),
             sizeof(((flam_closure *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1642) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1646) },
   { "drop", offsetof(flam_closure, drop),
             sizeof(((flam_closure *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41508,10 +41605,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1649) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1653) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1647) },
+             _CFFI_OP(_CFFI_OP_NOOP, 1651) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
                  _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41553,7 +41650,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1644) },
+                _CFFI_OP(_CFFI_OP_NOOP, 1648) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
                      _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41568,7 +41665,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1645) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1649) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41607,7 +41704,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1646) },
+           _CFFI_OP(_CFFI_OP_NOOP, 1650) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41619,7 +41716,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1643) },
+               _CFFI_OP(_CFFI_OP_NOOP, 1647) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41631,106 +41728,106 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_rate_callback, call),
             sizeof(((flam_rate_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1648) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1652) },
   { "drop", offsetof(flam_rate_callback, drop),
             sizeof(((flam_rate_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 1617, _CFFI_F_CHECK_FIELDS,
+  { "flam_closure", 1621, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_closure), offsetof(struct _cffi_align__flam_closure, y), 0, 4 },
-  { "flam_dataset", 1618, _CFFI_F_OPAQUE,
+  { "flam_dataset", 1622, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1619, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 1623, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 4, 6 },
-  { "flam_error", 1620, _CFFI_F_OPAQUE,
+  { "flam_error", 1624, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1621, _CFFI_F_OPAQUE,
+  { "flam_event", 1625, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1622, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 1626, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 10, 7 },
-  { "flam_function", 1623, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 1627, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 17, 7 },
-  { "flam_generator", 1624, _CFFI_F_OPAQUE,
+  { "flam_generator", 1628, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 1625, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 1629, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1626, _CFFI_F_OPAQUE,
+  { "flam_hook", 1630, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1627, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 1631, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 24, 4 },
-  { "flam_loader", 1628, _CFFI_F_OPAQUE,
+  { "flam_loader", 1632, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1629, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 1633, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 28, 9 },
-  { "flam_module", 1630, _CFFI_F_OPAQUE,
+  { "flam_module", 1634, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1631, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 1635, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 37, 4 },
-  { "flam_module_vtable", 1632, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 1636, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 41, 4 },
-  { "flam_node", 1633, _CFFI_F_OPAQUE,
+  { "flam_node", 1637, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1634, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 1638, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_rate_callback", 1635, _CFFI_F_CHECK_FIELDS,
+  { "flam_rate_callback", 1639, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_rate_callback), offsetof(struct _cffi_align__flam_rate_callback, y), 45, 4 },
-  { "flam_saved", 1636, _CFFI_F_OPAQUE,
+  { "flam_saved", 1640, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1637, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 1641, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1638, _CFFI_F_OPAQUE,
+  { "flam_state", 1642, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1639, _CFFI_F_OPAQUE,
+  { "flam_stream", 1643, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1640, _CFFI_F_OPAQUE,
+  { "flam_tensor", 1644, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1641, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 1645, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
   { "flam_bool", 21 },
-  { "flam_closure", 1617 },
+  { "flam_closure", 1621 },
   { "flam_cycle", 21 },
-  { "flam_dataset", 1618 },
-  { "flam_dataset_vtable", 1619 },
+  { "flam_dataset", 1622 },
+  { "flam_dataset_vtable", 1623 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1620 },
-  { "flam_event", 1621 },
+  { "flam_error", 1624 },
+  { "flam_event", 1625 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1622 },
-  { "flam_function", 1623 },
+  { "flam_format_options", 1626 },
+  { "flam_function", 1627 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1624 },
-  { "flam_grad_scaler", 1625 },
-  { "flam_hook", 1626 },
-  { "flam_hook_callback", 1627 },
+  { "flam_generator", 1628 },
+  { "flam_grad_scaler", 1629 },
+  { "flam_hook", 1630 },
+  { "flam_hook_callback", 1631 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
-  { "flam_loader", 1628 },
-  { "flam_loader_options", 1629 },
+  { "flam_loader", 1632 },
+  { "flam_loader_options", 1633 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1630 },
-  { "flam_module_hook", 1631 },
-  { "flam_module_vtable", 1632 },
-  { "flam_node", 1633 },
-  { "flam_optimizer", 1634 },
-  { "flam_rate_callback", 1635 },
+  { "flam_module", 1634 },
+  { "flam_module_hook", 1635 },
+  { "flam_module_vtable", 1636 },
+  { "flam_node", 1637 },
+  { "flam_optimizer", 1638 },
+  { "flam_rate_callback", 1639 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1636 },
-  { "flam_scheduler", 1637 },
+  { "flam_saved", 1640 },
+  { "flam_scheduler", 1641 },
   { "flam_scope", 334 },
-  { "flam_state", 1638 },
+  { "flam_state", 1642 },
   { "flam_status", 21 },
-  { "flam_stream", 1639 },
-  { "flam_tensor", 1640 },
-  { "flam_tensor_list", 1641 },
+  { "flam_stream", 1643 },
+  { "flam_tensor", 1644 },
+  { "flam_tensor_list", 1645 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -41740,12 +41837,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  730,  /* num_globals */
+  733,  /* num_globals */
   25,  /* num_struct_unions */
   0,  /* num_enums */
   40,  /* num_typenames */
   NULL,  /* no includes */
-  1652,  /* num_types */
+  1656,  /* num_types */
   1,  /* flags */
 };
 

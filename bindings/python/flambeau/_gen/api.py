@@ -3573,6 +3573,34 @@ def set_num_threads(num_threads):
         _raise()
 
 
+def use_deterministic_algorithms(mode, warn_only=False):
+    """Makes every operation give the same bits in every run. Without it, additions to one place by an
+    indexed write (`index_add`, `scatter_add`, `index_put` with `accumulate`, the gradient of an
+    embedding or of indexing) happen in any order on a GPU; with it, in the order of the indices, as
+    on the cpu, and slower. Every operation has such a form.
+
+    - `mode`: whether results must be the same in every run.
+    - `warn_only`: whether an operation without such a form would be warned of instead of failing, as in PyTorch; there is none; default false.
+    """
+    _fast.flam_use_deterministic_algorithms(mode, warn_only)
+
+
+def are_deterministic_algorithms_enabled():
+    """Whether results must be the same in every run.
+
+    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    """
+    return _bool(_fast.flam_are_deterministic_algorithms_enabled())
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """Whether an operation that cannot give the same results in every run would only be warned of.
+
+    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    """
+    return _bool(_fast.flam_is_deterministic_algorithms_warn_only_enabled())
+
+
 def library_directory_add(path):
     """Names a directory in which libraries such as cuBLASLt are looked for, before the system's.
 

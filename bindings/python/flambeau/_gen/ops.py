@@ -3353,6 +3353,61 @@ def _set_num_threads(num_threads):
 
 _set_num_threads.__name__ = _set_num_threads.__qualname__ = "set_num_threads"
 
+_S_use_deterministic_algorithms = (("mode", "bool", None, ""), ("warn_only", "bool", None, "o"),)
+
+
+def _use_deterministic_algorithms(mode, warn_only=False):
+    """Makes every operation give the same bits in every run. Without it, additions to one place by an
+    indexed write (`index_add`, `scatter_add`, `index_put` with `accumulate`, the gradient of an
+    embedding or of indexing) happen in any order on a GPU; with it, in the order of the indices, as
+    on the cpu, and slower. Every operation has such a form.
+
+    - `mode`: whether results must be the same in every run.
+    - `warn_only`: whether an operation without such a form would be warned of instead of failing, as in PyTorch; there is none; default false.
+    """
+    try:
+        h = _fast.flam_use_deterministic_algorithms(mode, warn_only)
+    except _RETRY:
+        h = _slow(_fast.flam_use_deterministic_algorithms, "use_deterministic_algorithms", _S_use_deterministic_algorithms, (mode, warn_only))
+    return h
+
+
+_use_deterministic_algorithms.__name__ = _use_deterministic_algorithms.__qualname__ = "use_deterministic_algorithms"
+
+_S_are_deterministic_algorithms_enabled = ()
+
+
+def _are_deterministic_algorithms_enabled():
+    """Whether results must be the same in every run.
+
+    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    """
+    try:
+        h = _fast.flam_are_deterministic_algorithms_enabled()
+    except _RETRY:
+        h = _slow(_fast.flam_are_deterministic_algorithms_enabled, "are_deterministic_algorithms_enabled", _S_are_deterministic_algorithms_enabled, ())
+    return _bool(h)
+
+
+_are_deterministic_algorithms_enabled.__name__ = _are_deterministic_algorithms_enabled.__qualname__ = "are_deterministic_algorithms_enabled"
+
+_S_is_deterministic_algorithms_warn_only_enabled = ()
+
+
+def _is_deterministic_algorithms_warn_only_enabled():
+    """Whether an operation that cannot give the same results in every run would only be warned of.
+
+    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    """
+    try:
+        h = _fast.flam_is_deterministic_algorithms_warn_only_enabled()
+    except _RETRY:
+        h = _slow(_fast.flam_is_deterministic_algorithms_warn_only_enabled, "is_deterministic_algorithms_warn_only_enabled", _S_is_deterministic_algorithms_warn_only_enabled, ())
+    return _bool(h)
+
+
+_is_deterministic_algorithms_warn_only_enabled.__name__ = _is_deterministic_algorithms_warn_only_enabled.__qualname__ = "is_deterministic_algorithms_warn_only_enabled"
+
 _S_index_select = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""),)
 
 
@@ -10004,6 +10059,7 @@ TORCH = {
     "arctan_": _atan_,
     "arctanh": _atanh,
     "arctanh_": _atanh_,
+    "are_deterministic_algorithms_enabled": _are_deterministic_algorithms_enabled,
     "argmax": _argmax,
     "argmin": _argmin,
     "argwhere": _nonzero,
@@ -10131,6 +10187,7 @@ TORCH = {
     "index_fill": _index_fill,
     "index_fill_": _index_fill_,
     "index_select": _index_select,
+    "is_deterministic_algorithms_warn_only_enabled": _is_deterministic_algorithms_warn_only_enabled,
     "isclose": _isclose,
     "isfinite": _isfinite,
     "isinf": _isinf,
@@ -10283,6 +10340,7 @@ TORCH = {
     "unbind": _unbind,
     "unflatten": _unflatten,
     "unsqueeze": _unsqueeze,
+    "use_deterministic_algorithms": _use_deterministic_algorithms,
     "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
     "vstack": _vstack,
     "where": _overloaded("where", (_nonzero_tuple, _S_nonzero_tuple), (_where, _S_where)),

@@ -1978,6 +1978,9 @@ extern "C" {
     pub fn flam_sim_report_host_access(file_descriptor: i32);
     pub fn flam_get_num_threads() -> i32;
     pub fn flam_set_num_threads(num_threads: i32) -> flam_status;
+    pub fn flam_use_deterministic_algorithms(mode: flam_bool, warn_only: flam_bool);
+    pub fn flam_are_deterministic_algorithms_enabled() -> flam_bool;
+    pub fn flam_is_deterministic_algorithms_warn_only_enabled() -> flam_bool;
     pub fn flam_library_directory_add(
         path: *const ::std::os::raw::c_char,
     ) -> flam_status;

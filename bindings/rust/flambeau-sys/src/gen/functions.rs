@@ -231,6 +231,9 @@ functions! {
     fn flam_sim_report_host_access(file_descriptor: i32);
     fn flam_get_num_threads() -> i32;
     fn flam_set_num_threads(num_threads: i32) -> flam_status;
+    fn flam_use_deterministic_algorithms(mode: flam_bool, warn_only: flam_bool);
+    fn flam_are_deterministic_algorithms_enabled() -> flam_bool;
+    fn flam_is_deterministic_algorithms_warn_only_enabled() -> flam_bool;
     fn flam_library_directory_add(path: *const c_char) -> flam_status;
     fn flam_library_report() -> *const c_char;
     fn flam_version() -> u32;
