@@ -231,7 +231,7 @@ static void train(flam_module *model, digits learn, digits held_out, flam_device
 
 /* ---- the program ---- */
 
-/* Ends the program: with success where help was asked for, else naming the option and its problem. */
+/* Ends the program: with success where help was asked for, else naming the option's problem. */
 static void usage(const char *option, const char *problem) {
   if (problem) fprintf(stderr, "digits: %s %s\n", option, problem);
   fputs("usage: digits [--conv] [--device NAME] [--epochs N] [--batch-size N] [--lr X] [--seed N]\n"
