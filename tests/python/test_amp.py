@@ -3,6 +3,7 @@ and the scaler's steps, reports and state."""
 
 import contextlib
 import copy
+import functools
 import os
 import pathlib
 import pickle
@@ -253,17 +254,21 @@ class Plain:
         return Own(params)
 
 
+FUSED = ["Adadelta", "Adagrad", "Adamax", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"]
+
+
 def optimizers(torch):
     return {
         "SGD": lambda p: torch.optim.SGD(p, lr=0.5),
         "damped SGD": lambda p: torch.optim.SGD(p, lr=0.5, momentum=0.9, dampening=0.5),
         "Adam": lambda p: torch.optim.Adam(p, lr=0.5),
         "AdamW": lambda p: torch.optim.AdamW(p, lr=0.5, amsgrad=True),
+        **{kind: functools.partial(getattr(torch.optim, kind), lr=0.5) for kind in FUSED},
         "own": lambda p: Plain.of(torch, p, 0.5),
     }
 
 
-@pytest.mark.parametrize("kind", ["SGD", "damped SGD", "Adam", "AdamW", "own"])
+@pytest.mark.parametrize("kind", ["SGD", "damped SGD", "Adam", "AdamW", *FUSED, "own"])
 def test_steps_are_skipped_and_reported(torch, device, on_both, kind):
     """The steps that count are those of a program without scaling, to the bit."""
 
