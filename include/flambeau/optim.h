@@ -375,6 +375,16 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_clip_grad_norm_(
     const flam_tensor *const *params, size_t n_params, double max_norm,
     double norm_type FLAM_DEFAULT(2), flam_bool error_if_nonfinite FLAM_DEFAULT(0));
 
+/** Limits every gradient element to [-clip_value, clip_value].
+ *
+ * - `params`: parameters; those without a gradient are passed over.
+ * - `clip_value`: the bound, not negative.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative bound.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_status flam_clip_grad_value_(
+    const flam_tensor *const *params, size_t n_params, double clip_value);
+
 /* ---- optimizers that own their state --------------------------------------------------------- */
 
 /** Stochastic gradient descent.

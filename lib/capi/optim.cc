@@ -26,6 +26,10 @@ Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type,
   return optim::clip_grad_norm(params, max_norm, norm_type, error_if_nonfinite);
 }
 
+void clip_grad_value_(TensorsView params, double clip_value) {
+  optim::clip_grad_value(params, clip_value);
+}
+
 Ref<flam_optimizer> sgd_new(TensorsView params, double lr, double momentum, double dampening,
                             double weight_decay, bool nesterov, bool maximize) {
   return optim::make_optimizer(optim::kSgdTable, params,

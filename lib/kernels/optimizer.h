@@ -26,6 +26,7 @@ struct Parameter {
   bool fresh = false;        // SGD: `first` holds nothing yet
 };
 using ParameterList = std::vector<Parameter>;
+using StatePlace = Tensor Parameter::*;  // nvcc's host code is refused without a name for it
 
 struct OptimizerCells {
   Tensor lr, grad_scale, found_inf;  // undefined: the option, 1, 0
@@ -70,8 +71,8 @@ struct UpdateRule {
   const Kernel* update;
   const Kernel* count = nullptr;
   bool count_after = false;
-  std::array<Tensor Parameter::*, 4> needs{};
-  Tensor Parameter::* buffer = nullptr;  // needed where this option is not 0
+  std::array<StatePlace, 4> needs{};
+  StatePlace buffer = nullptr;  // needed where this option is not 0
   int buffer_option = 0;
 };
 extern const UpdateRule kSgdRule;       // first: momentum buffer

@@ -10,7 +10,15 @@ namespace flambeau::optim {
 
 namespace {
 
-// The norm of all gradients: the norm of their norms.
+Tensors gradients(TensorsView params) {
+  Tensors grads;
+  for (const Tensor& p : params) {
+    if (p.impl()->autograd && p.impl()->autograd->grad) grads.push_back(p.impl()->autograd->grad);
+  }
+  return grads;
+}
+
+// The norm of all gradients: the norm of their norms, on the first one's device.
 Tensor total_norm(TensorsView grads, double p) {
   const Tensor norms =
       flambeau::empty(Dims{int64_t(grads.size())}, grads[0].dtype(), grads[0].device());
@@ -25,10 +33,7 @@ Tensor total_norm(TensorsView grads, double p) {
 Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
                       bool error_if_nonfinite) {
   GradMode no_grad(false);
-  Tensors grads;
-  for (const Tensor& p : params) {
-    if (p.impl()->autograd && p.impl()->autograd->grad) grads.push_back(p.impl()->autograd->grad);
-  }
+  const Tensors grads = gradients(params);
   if (grads.empty()) return ops::zeros(Dims{});
   const Tensor total = total_norm(grads, norm_type);
   if (error_if_nonfinite) {
@@ -40,8 +45,16 @@ Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
   }
   const Tensor room = ops::div(wrapped_number(max_norm), ops::add(total, wrapped_number(1e-6)));
   const Tensor scale = ops::clamp(room, {}, wrapped_number(1.0));
-  for (const Tensor& g : grads) ops::mul_(g, scale);
+  for (const Tensor& g : grads) ops::mul_(g, ops::to_device(scale, g.device(), true));
   return total;
+}
+
+void clip_grad_value(TensorsView params, double bound) {
+  check(bound >= 0, Code::invalid_argument, "clip_value must not be negative, got ", bound);
+  GradMode no_grad(false);
+  for (const Tensor& g : gradients(params)) {
+    ops::clamp_(g, wrapped_number(-bound), wrapped_number(bound));
+  }
 }
 
 }  // namespace flambeau::optim

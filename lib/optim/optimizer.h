@@ -89,5 +89,6 @@ Ref<flam_optimizer> make_optimizer(const Rule& rule, TensorsView params,
 double number_of(const Tensor& t);  // waits for the device
 Tensor clip_grad_norm(TensorsView params, double max_norm, double norm_type,
                       bool error_if_nonfinite);
+void clip_grad_value(TensorsView params, double bound);
 
 }  // namespace flambeau::optim

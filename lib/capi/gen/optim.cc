@@ -168,6 +168,12 @@ flam_tensor *flam_clip_grad_norm_(const flam_tensor *const *params, size_t n_par
   return guard_handle("flam_clip_grad_norm_", [&] { return flambeau::capi::clip_grad_norm_(as_tensors(params, n_params), max_norm, norm_type, error_if_nonfinite != 0); });
 }
 
+flam_status flam_clip_grad_value_(const flam_tensor *const *params, size_t n_params, double
+    clip_value) {
+  if (has_null(params, n_params)) return null_operand("flam_clip_grad_value_", "params or an entry of it");
+  return guard_status("flam_clip_grad_value_", [&] { return flambeau::capi::clip_grad_value_(as_tensors(params, n_params), clip_value); });
+}
+
 flam_optimizer *flam_sgd_new(const flam_tensor *const *params, size_t n_params, double lr, double
     momentum, double dampening, double weight_decay, flam_bool nesterov, flam_bool maximize) {
   if (has_null(params, n_params)) return null_operand("flam_sgd_new", "params or an entry of it"), nullptr;

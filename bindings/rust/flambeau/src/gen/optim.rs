@@ -1191,6 +1191,21 @@ pub fn clip_grad_norm_with_(
     unsafe { made(sys::flam_clip_grad_norm_(params.as_ptr(), params.len(), max_norm, norm_type, i32::from(error_if_nonfinite))) }
 }
 
+/// Limits every gradient element to \[-clip_value, clip_value\].
+///
+/// - `params`: parameters; those without a gradient are passed over.
+/// - `clip_value`: the bound, not negative.
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative bound.
+pub fn clip_grad_value_(params: &[impl Borrow<Tensor>], clip_value: f64) -> Result<()> {
+    crate::open_library()?;
+    let params = pointers(params);
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { check(sys::flam_clip_grad_value_(params.as_ptr(), params.len(), clip_value)) }
+}
+
 impl Optimizer {
     /// Stochastic gradient descent.
     ///
