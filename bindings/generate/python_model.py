@@ -4,6 +4,7 @@ Shared by the emitters of the thin API, of torch's spellings and of the stubs, s
 agree. Everything follows from parameter kinds; no function is known by name."""
 
 import keyword
+import pathlib
 import re
 from dataclasses import dataclass, field
 
@@ -71,6 +72,7 @@ class Api:
         self.tails = {
             v["name"]: w for e in self.raw["enums"] for v, w in zip(e["values"], enum_words(e))
         }
+        self.errors = error_classes(self.constants)
         self.functions = [self._function(f) for f in self.raw["functions"]]
         self.by_name = {f.name: f for f in self.functions}
 
@@ -110,7 +112,7 @@ class Api:
         return Function(
             f["name"][len("flam_") :],
             bool(f["blocks"]),
-            f["doc"],
+            {key: self._in_python(text) for key, text in f["doc"].items()},
             f["result"],
             params,
             outs,
@@ -120,6 +122,17 @@ class Api:
             f["header"],
             f["params"],
         )
+
+    def _in_python(self, doc):
+        """Documentation with Python's names for what a C name means: exceptions, functions, None."""
+        if isinstance(doc, dict):
+            return {key: self._in_python(text) for key, text in doc.items()}
+        if not isinstance(doc, str):
+            return doc
+        doc = re.sub(
+            r"`(FLAM_ERROR_\w+)`", lambda m: f"`{self.errors.get(m[1], 'RuntimeError')}`", doc
+        )
+        return re.sub(r"`flam_(\w+)`", r"`\1`", doc).replace("`NULL`", "`None`")
 
     def default(self, p, text):
         """Python source for a default written in C."""
@@ -258,6 +271,17 @@ def docstring(f, indent="    "):
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     quoted = '"""' + text.replace("\n", "\n" + indent) + ("\n" + indent if told else "") + '"""'
     return indent + "\n".join(line.rstrip() for line in quoted.split("\n"))
+
+
+def error_classes(constants):
+    """The exception of every status, as the package's own table says."""
+    path = pathlib.Path(__file__).parents[1] / "python" / "flambeau" / "_errors.py"
+    rows = dict(re.findall(r"^    (\d+): (\w+),$", path.read_text(), re.MULTILINE))
+    return {
+        name: rows[str(value)]
+        for name, value in constants.items()
+        if name.startswith("FLAM_ERROR_") and str(value) in rows
+    }
 
 
 # ---- results

@@ -66,6 +66,12 @@ def test_a_choice_among_devices_ends_at_the_cpu(torch):
     assert not torch.backends.mps.is_available() and not torch.backends.mps.is_built()
 
 
+def test_help_speaks_python(torch):
+    text = torch.add.__doc__ + torch.Tensor.add_.__doc__ + torch.cat.__doc__
+    assert "`ShapeError`" in text and "`DeviceMismatchError`" in text
+    assert "FLAM_ERROR" not in text and "`flam_" not in text
+
+
 def test_missing_library_is_named(tmp_path):
     done = run("-c", "import flambeau", FLAMBEAU_LIBRARY=str(tmp_path))
     assert done.returncode == 1

@@ -4,6 +4,8 @@ Invariant: a name lives in exactly one of the instance's dictionary, `_parameter
 `_modules`. The walks (state dict, moves) are in `_state.py` and `_walk.py`; this file holds
 attributes and the call."""
 
+from __future__ import annotations
+
 import itertools
 
 from ..._call import _fast
@@ -18,6 +20,11 @@ _push, _pop, _clear_error = (
     _fast.flam_scope_pop,
     _fast.flam_error_clear,
 )
+TYPE_CHECKING = False  # typing is slow to import, and only checkers read it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 _ids = itertools.count()
 _global_forward_hooks = {}
 _global_forward_pre_hooks = {}
@@ -72,6 +79,12 @@ _FRESH = (
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
 )
+
+
+def _forward_unimplemented(self, *input):
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function'
+    )
 
 
 class Module(StateMixin, WalkMixin):
@@ -238,12 +251,10 @@ class Module(StateMixin, WalkMixin):
 
     # ---- the call
 
-    def forward(self, *input):
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
+    # An attribute for checkers of types, so that any signature may override it.
+    forward: Callable[..., Any] = _forward_unimplemented
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args, **kwargs) -> Any:
         state = self.__dict__
         scope = _push((state.get(KEY) or mirror(self))._h)  # memory reports name the module
         try:
