@@ -513,6 +513,7 @@ struct flam_api_table {
       *const *, size_t, double, double, double, double, flam_bool, const flam_tensor *, const
       flam_tensor *);
   flam_tensor *(*clip_grad_norm_)(const flam_tensor *const *, size_t, double, double, flam_bool);
+  flam_status (*clip_grad_value_)(const flam_tensor *const *, size_t, double);
   flam_optimizer *(*sgd_new)(const flam_tensor *const *, size_t, double, double, double, double,
       flam_bool, flam_bool);
   flam_optimizer *(*adam_new)(const flam_tensor *const *, size_t, double, double, double, double,
@@ -1321,6 +1322,7 @@ static const char *const flam_api_names_[] = {
     "flam_asgd_step",
     "flam_rprop_step",
     "flam_clip_grad_norm_",
+    "flam_clip_grad_value_",
     "flam_sgd_new",
     "flam_adam_new",
     "flam_adamw_new",
@@ -2129,6 +2131,7 @@ const char *flam_library_load(const char *path) {
 #define flam_asgd_step (flam_api.asgd_step)
 #define flam_rprop_step (flam_api.rprop_step)
 #define flam_clip_grad_norm_ (flam_api.clip_grad_norm_)
+#define flam_clip_grad_value_ (flam_api.clip_grad_value_)
 #define flam_sgd_new (flam_api.sgd_new)
 #define flam_adam_new (flam_api.adam_new)
 #define flam_adamw_new (flam_api.adamw_new)

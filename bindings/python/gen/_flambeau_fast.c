@@ -615,24 +615,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_state const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1647), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1644), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1649), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
@@ -644,24 +644,24 @@ static void *_cffi_types[] = {
 /* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_optimizer const *
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_scheduler const *, size_t)
-/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_scheduler const *
+/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1646), // flam_scheduler const *
 /* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(int32_t)
 /* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_dataset_vtable const *)
-/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1623), // flam_dataset_vtable const *
+/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_dataset_vtable const *
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1561), // flam_error *()(void)
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1566), // flam_error *()(void)
 /* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1014), // flam_event *()(int32_t, int32_t)
 /* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
@@ -677,17 +677,17 @@ static void *_cffi_types[] = {
 /* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1576), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1644), // flam_tensor *
-/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1631), // flam_hook_callback const *
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1581), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1649), // flam_tensor *
+/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_hook_callback const *
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1068), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1622), // flam_dataset *
-/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_loader_options const *
+/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_dataset *
+/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_loader_options const *
 /* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(char const *, flam_module_vtable const *)
-/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // char const *
-/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_module_vtable const *
+/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // char const *
+/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_module_vtable const *
 /* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(double)
 /* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -746,11 +746,11 @@ static void *_cffi_types[] = {
 /* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(void)
 /* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1585), // flam_node *()(flam_node const *, size_t)
+/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1590), // flam_node *()(flam_node const *, size_t)
 /* 133 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1585), // flam_node *()(flam_tensor const *)
+/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1590), // flam_node *()(flam_tensor const *)
 /* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t)
@@ -817,12 +817,12 @@ static void *_cffi_types[] = {
 /* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1591), // flam_saved *()(flam_tensor const *, int64_t)
+/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1596), // flam_saved *()(flam_tensor const *, int64_t)
 /* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double)
-/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_optimizer *
+/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_optimizer *
 /* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
@@ -863,7 +863,7 @@ static void *_cffi_types[] = {
 /* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
 /* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_rate_callback const *
+/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1644), // flam_rate_callback const *
 /* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
 /* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
@@ -894,7 +894,7 @@ static void *_cffi_types[] = {
 /* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_scheduler *)
-/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_scheduler *
+/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1646), // flam_scheduler *
 /* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_module const *)
 /* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
@@ -911,16 +911,16 @@ static void *_cffi_types[] = {
 /* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(void)
 /* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1600), // flam_stream *()(int32_t)
+/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1605), // flam_stream *()(int32_t)
 /* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1600), // flam_stream *()(int32_t, int32_t)
+/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1605), // flam_stream *()(int32_t, int32_t)
 /* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1600), // flam_stream *()(int32_t, void *)
+/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1605), // flam_stream *()(int32_t, void *)
 /* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1655), // void *
+/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1660), // void *
 /* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double)
 /* 309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -943,11 +943,11 @@ static void *_cffi_types[] = {
 /* 326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 329 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_grad_scaler *
+/* 329 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_grad_scaler *
 /* 330 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 333 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_grad_scaler const *
+/* 333 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_grad_scaler const *
 /* 334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
 /* 335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -959,7 +959,7 @@ static void *_cffi_types[] = {
 /* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_saved const *)
-/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_saved const *
+/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_saved const *
 /* 346 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, char const *)
 /* 348 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
@@ -985,7 +985,7 @@ static void *_cffi_types[] = {
 /* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 371 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_generator *
+/* 371 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_generator *
 /* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, flam_generator *)
 /* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
@@ -1502,7 +1502,7 @@ static void *_cffi_types[] = {
 /* 885 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 886 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 887 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 888 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_tensor_list const *
+/* 888 */ _CFFI_OP(_CFFI_OP_POINTER, 1650), // flam_tensor_list const *
 /* 889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 891 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int32_t)
@@ -1575,11 +1575,11 @@ static void *_cffi_types[] = {
 /* 958 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 960 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 961 */ _CFFI_OP(_CFFI_OP_POINTER, 1615), // void(*)(void *)
+/* 961 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // void(*)(void *)
 /* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
 /* 963 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 964 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 965 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_function const *
+/* 964 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 965 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_function const *
 /* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 968 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
@@ -1589,26 +1589,26 @@ static void *_cffi_types[] = {
 /* 972 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 974 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 975 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 975 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const * const *, size_t)
 /* 976 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 977 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 978 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 979 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 979 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
 /* 980 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 981 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 982 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 983 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
 /* 985 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 988 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 989 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const *, int64_t)
 /* 991 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 992 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 993 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 994 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1606), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 994 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
 /* 995 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 996 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 997 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
@@ -1628,11 +1628,11 @@ static void *_cffi_types[] = {
 /* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
 /* 1012 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 1014 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_event *
-/* 1015 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_stream const *
+/* 1014 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_event *
+/* 1015 */ _CFFI_OP(_CFFI_OP_POINTER, 1648), // flam_stream const *
 /* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // flam_event const *
+/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_event const *
 /* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1020 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
 /* 1021 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
@@ -1653,7 +1653,7 @@ static void *_cffi_types[] = {
 /* 1036 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
 /* 1037 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1038 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 1039 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_generator const *
+/* 1039 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_generator const *
 /* 1040 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1041 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
 /* 1042 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
@@ -1682,17 +1682,17 @@ static void *_cffi_types[] = {
 /* 1065 */ _CFFI_OP(_CFFI_OP_NOOP, 333),
 /* 1066 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1067 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 1068 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_loader *
+/* 1068 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_loader *
 /* 1069 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 1070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1071 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 1073 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_loader const *
+/* 1073 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_loader const *
 /* 1074 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t *
 /* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
 /* 1076 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1077 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 1078 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_module *
+/* 1078 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_module *
 /* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 1080 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1081 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
@@ -1722,7 +1722,7 @@ static void *_cffi_types[] = {
 /* 1105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
 /* 1106 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
 /* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1108 */ _CFFI_OP(_CFFI_OP_POINTER, 1635), // flam_module_hook const *
+/* 1108 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_module_hook const *
 /* 1109 */ _CFFI_OP(_CFFI_OP_POINTER, 334), // uint64_t *
 /* 1110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
@@ -1773,7 +1773,7 @@ static void *_cffi_types[] = {
 /* 1156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 1158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1159 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_state *
+/* 1159 */ _CFFI_OP(_CFFI_OP_POINTER, 1647), // flam_state *
 /* 1160 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 1161 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1162 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
@@ -1824,452 +1824,457 @@ static void *_cffi_types[] = {
 /* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
 /* 1211 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1213 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1214 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1215 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1216 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1218 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1220 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1224 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1225 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1226 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1227 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1228 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1229 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1232 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1233 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1234 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1235 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1236 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1237 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1239 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1241 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1242 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1245 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1249 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1250 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1251 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1252 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1253 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1254 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1261 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1262 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1264 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1265 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1267 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1268 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1269 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1270 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1272 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1273 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1274 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1276 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1278 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1282 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1283 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1286 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1288 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1289 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1290 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1291 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1292 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1293 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1294 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1295 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1297 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1301 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1302 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1305 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1306 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1307 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1308 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1309 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1310 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1311 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1313 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1315 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1214 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1216 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1220 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1228 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1229 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1231 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1232 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1233 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1235 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1236 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1237 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1239 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1242 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1246 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1250 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1252 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1253 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1254 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1256 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1258 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1263 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1266 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1267 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1270 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1271 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1272 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1273 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1276 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1278 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1283 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1284 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1285 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1287 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1288 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1291 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1292 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1293 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1295 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1297 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1303 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1306 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1307 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1308 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1310 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1312 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1314 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1315 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1316 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1318 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1320 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1325 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1326 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1329 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1331 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1332 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1333 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1335 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1336 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1337 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1338 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1339 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1341 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1344 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1347 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1348 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1349 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1350 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1351 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1352 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1353 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1354 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1355 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1356 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1357 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1359 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1360 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1361 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1362 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1364 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1366 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1368 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1370 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1371 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 1374 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1375 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1376 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 1377 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1378 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1379 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1380 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1381 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1382 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1383 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1384 */ _CFFI_OP(_CFFI_OP_POINTER, 64), // flam_tensor * *
-/* 1385 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
-/* 1386 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1387 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 1323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1330 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1331 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1334 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1336 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1338 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1340 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1341 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1342 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1344 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1347 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1348 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1349 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1350 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1351 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1352 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1353 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1354 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1355 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1356 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1358 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1359 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1360 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1361 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1362 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1364 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1366 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1368 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1371 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1374 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1375 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1376 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 1379 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1380 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1381 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 1382 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1383 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1384 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1386 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1389 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1390 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
-/* 1391 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1392 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1393 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1389 */ _CFFI_OP(_CFFI_OP_POINTER, 64), // flam_tensor * *
+/* 1390 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
+/* 1391 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1392 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 1393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 1395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
 /* 1396 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1397 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
-/* 1398 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1397 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1398 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
 /* 1399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 1400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
 /* 1401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
-/* 1405 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1402 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1403 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
 /* 1406 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1408 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1409 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 1409 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
 /* 1410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1412 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1414 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
-/* 1415 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1416 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 1413 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1414 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 1415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1416 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1418 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
-/* 1419 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1419 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
 /* 1420 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 1421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
 /* 1422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1423 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
-/* 1424 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1425 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
-/* 1426 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1423 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1424 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
+/* 1425 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1426 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
 /* 1427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1428 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1429 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 1430 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1431 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1432 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 1433 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1434 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1435 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
-/* 1436 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1437 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
-/* 1438 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1439 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1440 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1441 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1442 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1443 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
-/* 1444 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1445 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1446 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1447 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1448 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1449 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
-/* 1450 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1451 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1452 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 1453 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1454 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1455 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
+/* 1428 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
+/* 1429 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1430 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 1431 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1433 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 1435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1436 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1437 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 1438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1439 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1440 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
+/* 1441 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1442 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
+/* 1443 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1444 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1445 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1446 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1447 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1448 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
+/* 1449 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1450 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1451 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1452 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1454 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
+/* 1455 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
 /* 1458 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
 /* 1459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1460 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1461 */ _CFFI_OP(_CFFI_OP_NOOP, 1384),
-/* 1462 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1463 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1464 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1465 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1466 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1467 */ _CFFI_OP(_CFFI_OP_POINTER, 1606), // flam_tensor_list * *
-/* 1468 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // void * *
-/* 1469 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1470 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
-/* 1471 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1472 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1474 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
-/* 1475 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1476 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 1477 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1478 */ _CFFI_OP(_CFFI_OP_FUNCTION, 86), // int64_t const *()(flam_tensor const *)
-/* 1479 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1460 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
+/* 1461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1463 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1464 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1465 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1466 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
+/* 1467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1469 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1470 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1472 */ _CFFI_OP(_CFFI_OP_POINTER, 1611), // flam_tensor_list * *
+/* 1473 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // void * *
+/* 1474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
+/* 1476 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1479 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
 /* 1480 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1481 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
-/* 1482 */ _CFFI_OP(_CFFI_OP_POINTER, 1622), // flam_dataset const *
-/* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1484 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
-/* 1485 */ _CFFI_OP(_CFFI_OP_NOOP, 1073),
-/* 1486 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1487 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_module const *)
-/* 1488 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1489 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1490 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_node const *, size_t)
-/* 1491 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1493 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1494 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_stream const *)
-/* 1495 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
-/* 1496 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1497 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *)
-/* 1498 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1499 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1500 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *, int64_t)
-/* 1501 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1502 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1503 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1504 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(int32_t)
-/* 1505 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1506 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1507 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(void *)
-/* 1508 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1509 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1510 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 1511 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1512 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1513 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 1514 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1516 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 1517 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1518 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1519 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 1520 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 1521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 1523 */ _CFFI_OP(_CFFI_OP_NOOP, 888),
-/* 1524 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1525 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1654), // uint32_t()(void)
+/* 1481 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
+/* 1482 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION, 86), // int64_t const *()(flam_tensor const *)
+/* 1484 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
+/* 1487 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_dataset const *
+/* 1488 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1489 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
+/* 1490 */ _CFFI_OP(_CFFI_OP_NOOP, 1073),
+/* 1491 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1492 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_module const *)
+/* 1493 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1494 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1495 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_node const *, size_t)
+/* 1496 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1498 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1499 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_stream const *)
+/* 1500 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1501 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *)
+/* 1503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1504 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1505 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *, int64_t)
+/* 1506 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(int32_t)
+/* 1510 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1511 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1512 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(void *)
+/* 1513 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 1516 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1517 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1518 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 1519 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1520 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1521 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 1522 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 1525 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
 /* 1526 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator *)
-/* 1528 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 1528 */ _CFFI_OP(_CFFI_OP_NOOP, 888),
 /* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator const *)
-/* 1531 */ _CFFI_OP(_CFFI_OP_NOOP, 1039),
-/* 1532 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1533 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_module const *)
-/* 1534 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1535 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1536 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_node const *)
-/* 1537 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1538 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1539 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(int32_t)
-/* 1540 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1541 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1542 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(void)
+/* 1530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1659), // uint32_t()(void)
+/* 1531 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1532 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator *)
+/* 1533 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1534 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1535 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator const *)
+/* 1536 */ _CFFI_OP(_CFFI_OP_NOOP, 1039),
+/* 1537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_module const *)
+/* 1539 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1540 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1541 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_node const *)
+/* 1542 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 1543 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1544 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_stream const *)
-/* 1545 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1544 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(int32_t)
+/* 1545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_tensor const *)
-/* 1548 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(void)
+/* 1547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(void)
+/* 1548 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_stream const *)
+/* 1550 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
 /* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(char const *, void *, void(*)(void *))
-/* 1553 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1554 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1555 */ _CFFI_OP(_CFFI_OP_NOOP, 961),
+/* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_tensor const *)
+/* 1553 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1554 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1555 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(void)
 /* 1556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_dataset *)
-/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 1559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_error *)
-/* 1561 */ _CFFI_OP(_CFFI_OP_POINTER, 1624), // flam_error *
-/* 1562 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1563 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_event *)
-/* 1564 */ _CFFI_OP(_CFFI_OP_NOOP, 1014),
-/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1566 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_format_options *)
-/* 1567 */ _CFFI_OP(_CFFI_OP_POINTER, 1626), // flam_format_options *
-/* 1568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_generator *)
-/* 1570 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 1571 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1572 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_grad_scaler *)
-/* 1573 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
-/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_hook *)
-/* 1576 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_hook *
-/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1578 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_loader_options *)
-/* 1579 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_loader_options *
-/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_module *)
-/* 1582 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1583 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1584 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_node *)
-/* 1585 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_node *
-/* 1586 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_optimizer *)
-/* 1588 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1590 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_saved *)
-/* 1591 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_saved *
-/* 1592 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1593 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_scheduler *)
-/* 1594 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1595 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1596 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_state *)
-/* 1597 */ _CFFI_OP(_CFFI_OP_NOOP, 1159),
-/* 1598 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1599 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_stream *)
-/* 1600 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_stream *
-/* 1601 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1602 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_tensor *)
-/* 1603 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1604 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1605 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(flam_tensor_list *)
-/* 1606 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_tensor_list *
-/* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1608 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(int32_t)
-/* 1609 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1610 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1611 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(int32_t, int32_t)
-/* 1612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1613 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1614 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1615 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(void *)
-/* 1616 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1617 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1618 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1655), // void()(void)
+/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(char const *, void *, void(*)(void *))
+/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1559 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1560 */ _CFFI_OP(_CFFI_OP_NOOP, 961),
+/* 1561 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1562 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_dataset *)
+/* 1563 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 1564 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_error *)
+/* 1566 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_error *
+/* 1567 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1568 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_event *)
+/* 1569 */ _CFFI_OP(_CFFI_OP_NOOP, 1014),
+/* 1570 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1571 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_format_options *)
+/* 1572 */ _CFFI_OP(_CFFI_OP_POINTER, 1631), // flam_format_options *
+/* 1573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_generator *)
+/* 1575 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1576 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_grad_scaler *)
+/* 1578 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
+/* 1579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_hook *)
+/* 1581 */ _CFFI_OP(_CFFI_OP_POINTER, 1635), // flam_hook *
+/* 1582 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1583 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_loader_options *)
+/* 1584 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_loader_options *
+/* 1585 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1586 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_module *)
+/* 1587 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
+/* 1588 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_node *)
+/* 1590 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_node *
+/* 1591 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1592 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_optimizer *)
+/* 1593 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1594 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1595 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_saved *)
+/* 1596 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_saved *
+/* 1597 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1598 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_scheduler *)
+/* 1599 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1600 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1601 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_state *)
+/* 1602 */ _CFFI_OP(_CFFI_OP_NOOP, 1159),
+/* 1603 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1604 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_stream *)
+/* 1605 */ _CFFI_OP(_CFFI_OP_POINTER, 1648), // flam_stream *
+/* 1606 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_tensor *)
+/* 1608 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1609 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1610 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_tensor_list *)
+/* 1611 */ _CFFI_OP(_CFFI_OP_POINTER, 1650), // flam_tensor_list *
+/* 1612 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(int32_t)
+/* 1614 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1615 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1616 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(int32_t, int32_t)
+/* 1617 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1618 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1619 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1620 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1621 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 1622 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 1623 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 1624 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 1625 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 1626 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 1627 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 1628 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 1629 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 1630 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 1631 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 1632 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 1633 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 1634 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 1635 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 1636 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 1637 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 1638 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 1639 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
-/* 1640 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
-/* 1641 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
-/* 1642 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
-/* 1643 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
-/* 1644 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
-/* 1645 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
-/* 1646 */ _CFFI_OP(_CFFI_OP_POINTER, 1435), // int32_t(*)(void *, double *)
-/* 1647 */ _CFFI_OP(_CFFI_OP_POINTER, 1439), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1648 */ _CFFI_OP(_CFFI_OP_POINTER, 1445), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1649 */ _CFFI_OP(_CFFI_OP_POINTER, 1452), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1650 */ _CFFI_OP(_CFFI_OP_POINTER, 1457), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1651 */ _CFFI_OP(_CFFI_OP_POINTER, 1463), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1652 */ _CFFI_OP(_CFFI_OP_POINTER, 1470), // int32_t(*)(void *, int64_t, size_t, double *)
-/* 1653 */ _CFFI_OP(_CFFI_OP_POINTER, 1507), // int64_t(*)(void *)
-/* 1654 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1655 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1620 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(void *)
+/* 1621 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1622 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1623 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(void)
+/* 1624 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1625 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 1626 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 1627 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 1628 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 1629 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 1630 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 1631 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 1632 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 1633 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 1634 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 1635 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 1636 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 1637 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 1638 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 1639 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 1640 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 1641 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 1642 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 1643 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 1644 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 1645 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 1646 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 1647 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 1648 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 1649 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 1650 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 1651 */ _CFFI_OP(_CFFI_OP_POINTER, 1440), // int32_t(*)(void *, double *)
+/* 1652 */ _CFFI_OP(_CFFI_OP_POINTER, 1444), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1653 */ _CFFI_OP(_CFFI_OP_POINTER, 1450), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1654 */ _CFFI_OP(_CFFI_OP_POINTER, 1457), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 1655 */ _CFFI_OP(_CFFI_OP_POINTER, 1462), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1656 */ _CFFI_OP(_CFFI_OP_POINTER, 1468), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1657 */ _CFFI_OP(_CFFI_OP_POINTER, 1475), // int32_t(*)(void *, int64_t, size_t, double *)
+/* 1658 */ _CFFI_OP(_CFFI_OP_POINTER, 1512), // int64_t(*)(void *)
+/* 1659 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 1660 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_call =
@@ -9135,7 +9140,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9630,7 +9635,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10179,6 +10184,60 @@ _cffi_f_flam_clamp_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_clamp_out _cffi_d_flam_clamp_out
+#endif
+
+static int32_t _cffi_d_flam_clip_grad_value_(flam_tensor const * const * x0, size_t x1, double x2)
+{
+  return flam_clip_grad_value_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_clip_grad_value_(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  double x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_clip_grad_value_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_clip_grad_value_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_clip_grad_value_ _cffi_d_flam_clip_grad_value_
 #endif
 
 static flam_tensor * _cffi_d_flam_clone(flam_tensor const * x0)
@@ -11809,10 +11868,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1482), arg0, (char **)&x0);
+      _cffi_type(1487), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1482), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1487), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14008,10 +14067,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1561), arg0, (char **)&x0);
+      _cffi_type(1566), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1561), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1566), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14044,10 +14103,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1561), arg0, (char **)&x0);
+      _cffi_type(1566), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1561), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1566), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14143,7 +14202,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1561));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1566));
   return pyresult;
 }
 #else
@@ -16100,10 +16159,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1567), arg0, (char **)&x0);
+      _cffi_type(1572), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1567), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1572), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16596,7 +16655,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -18529,10 +18588,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1576), arg0, (char **)&x0);
+      _cffi_type(1581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1576), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18565,10 +18624,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1576), arg0, (char **)&x0);
+      _cffi_type(1581), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1576), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1581), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21324,10 +21383,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1579), arg0, (char **)&x0);
+      _cffi_type(1584), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1579), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1584), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23417,19 +23476,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1384), arg3, (char **)&x3);
+      _cffi_type(1389), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1384), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1389), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1384), arg4, (char **)&x4);
+      _cffi_type(1389), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1384), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1389), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24382,7 +24441,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24472,19 +24531,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1384), arg3, (char **)&x3);
+      _cffi_type(1389), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1384), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1389), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1384), arg4, (char **)&x4);
+      _cffi_type(1389), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1384), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1389), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28159,7 +28218,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1585));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1590));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28266,10 +28325,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1585), arg0, (char **)&x0);
+      _cffi_type(1590), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1585), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1590), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32432,7 +32491,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1591));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1596));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32453,10 +32512,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1591), arg0, (char **)&x0);
+      _cffi_type(1596), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1591), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1596), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -34696,7 +34755,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34761,7 +34820,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35832,7 +35891,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
   return pyresult;
 }
 #else
@@ -35862,7 +35921,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
   return pyresult;
 }
 #else
@@ -35947,7 +36006,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36064,7 +36123,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1600));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
   return pyresult;
 }
 #else
@@ -36228,10 +36287,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1600), arg0, (char **)&x0);
+      _cffi_type(1605), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1605), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36264,10 +36323,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1600), arg0, (char **)&x0);
+      _cffi_type(1605), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1600), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1605), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37594,7 +37653,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1585));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1590));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -37929,10 +37988,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1606), arg0, (char **)&x0);
+      _cffi_type(1611), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1606), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1611), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38238,7 +38297,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1576));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1581));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -38291,7 +38350,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1576));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1581));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -39724,7 +39783,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1606));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -40859,13 +40918,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_acosh_ },
   { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_acosh_out },
   { "flam_adadelta_new", (void *)_cffi_f_flam_adadelta_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 172), (void *)_cffi_d_flam_adadelta_new },
-  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1285), (void *)_cffi_d_flam_adadelta_step },
+  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_adadelta_step },
   { "flam_adagrad_new", (void *)_cffi_f_flam_adagrad_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adagrad_new },
-  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1227), (void *)_cffi_d_flam_adagrad_step },
+  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1232), (void *)_cffi_d_flam_adagrad_step },
   { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adam_new },
-  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1350), (void *)_cffi_d_flam_adam_step },
+  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1355), (void *)_cffi_d_flam_adam_step },
   { "flam_adamax_new", (void *)_cffi_f_flam_adamax_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adamax_new },
-  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1244), (void *)_cffi_d_flam_adamax_step },
+  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1249), (void *)_cffi_d_flam_adamax_step },
   { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adamw_new },
   { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_adaptive_avg_pool2d },
   { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_add },
@@ -40889,14 +40948,14 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_any },
   { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_any_out },
   { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 595), (void *)_cffi_d_flam_arange },
-  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
+  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
   { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmax },
   { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_argmax_out },
   { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmin },
   { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_argmin_out },
   { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_as_strided },
   { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_asgd_new },
-  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1328), (void *)_cffi_d_flam_asgd_step },
+  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1333), (void *)_cffi_d_flam_asgd_step },
   { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_asin },
   { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_asin_ },
   { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_asin_out },
@@ -40915,13 +40974,13 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_1d },
   { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_2d },
   { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_3d },
-  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1618), (void *)_cffi_d_flam_autocast_clear_cache },
-  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_autocast_dtype },
-  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_autocast_enabled },
-  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1409), (void *)_cffi_d_flam_autocast_push },
-  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1404), (void *)_cffi_d_flam_autocast_set },
-  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_autocast_cache_enabled },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1623), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_autocast_dtype },
+  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_autocast_enabled },
+  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1414), (void *)_cffi_d_flam_autocast_push },
+  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1409), (void *)_cffi_d_flam_autocast_set },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_autocast_set_cache_enabled },
   { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 761), (void *)_cffi_d_flam_avg_pool2d },
   { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_baddbmm },
   { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 403), (void *)_cffi_d_flam_baddbmm_ },
@@ -40971,6 +41030,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_clamp_min_ },
   { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_clamp_min_out },
   { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1210), (void *)_cffi_d_flam_clip_grad_value_ },
   { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_clone },
   { "flam_constant_lr_new", (void *)_cffi_f_flam_constant_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_constant_lr_new },
   { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_contiguous },
@@ -40997,25 +41057,25 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_cyclic_lr_new", (void *)_cffi_f_flam_cyclic_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_cyclic_lr_new },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 43), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 40), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1557), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1481), (void *)_cffi_d_flam_dataset_size },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1562), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1486), (void *)_cffi_d_flam_dataset_size },
   { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_detach },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1395), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1416), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1421), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_name },
   { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1421), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1426), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
   { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_diagonal },
   { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_div },
@@ -41041,23 +41101,23 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_erfc },
   { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_erfc_ },
   { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1618), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_error_code },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1623), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_error_code },
   { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1010), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1550), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1560), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1560), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1552), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1555), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1565), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1565), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1557), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 47), (void *)_cffi_d_flam_error_take },
   { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1017), (void *)_cffi_d_flam_event_device },
   { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1020), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 49), (void *)_cffi_d_flam_event_new },
   { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1025), (void *)_cffi_d_flam_event_query },
   { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1563), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1563), (void *)_cffi_d_flam_event_retain },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1568), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1568), (void *)_cffi_d_flam_event_retain },
   { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_exp },
   { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_exp2 },
   { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_exp2_ },
@@ -41090,17 +41150,17 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_fmod },
   { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_fmod_ },
   { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1566), (void *)_cffi_d_flam_format_options_init },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1571), (void *)_cffi_d_flam_format_options_init },
   { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_frac },
   { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_frac_ },
   { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_frac_out },
   { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1432), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1542), (void *)_cffi_d_flam_frame_push },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1437), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1547), (void *)_cffi_d_flam_frame_push },
   { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 902), (void *)_cffi_d_flam_full },
   { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_full_like },
   { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 964), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1429), (void *)_cffi_d_flam_function_wanted },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1434), (void *)_cffi_d_flam_function_wanted },
   { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_gather },
   { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 807), (void *)_cffi_d_flam_gather_out },
   { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_ge },
@@ -41109,24 +41169,24 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 679), (void *)_cffi_d_flam_gelu },
   { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_default },
   { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1038), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1530), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1535), (void *)_cffi_d_flam_generator_initial_seed },
   { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1029), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1530), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1569), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1527), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1535), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1532), (void *)_cffi_d_flam_generator_seed },
   { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1033), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1539), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1544), (void *)_cffi_d_flam_grad_mode_push },
   { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1058), (void *)_cffi_d_flam_grad_scaler_begin_step },
   { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1048), (void *)_cffi_d_flam_grad_scaler_configure },
   { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1064), (void *)_cffi_d_flam_grad_scaler_enabled },
   { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 332), (void *)_cffi_d_flam_grad_scaler_found_inf },
   { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_grad_scaler_new },
-  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1572), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1577), (void *)_cffi_d_flam_grad_scaler_release },
   { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 328), (void *)_cffi_d_flam_grad_scaler_scale },
   { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1044), (void *)_cffi_d_flam_grad_scaler_set_scale },
   { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_grad_scaler_step },
@@ -41142,8 +41202,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_hardswish_ },
   { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_hardtanh },
   { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 362), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1575), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1575), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1580), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1580), (void *)_cffi_d_flam_hook_remove },
   { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_hstack },
   { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_huber_loss },
   { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 819), (void *)_cffi_d_flam_index_add },
@@ -41156,8 +41216,8 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_index_fill_ },
   { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_index_select },
   { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 807), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1539), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1544), (void *)_cffi_d_flam_inference_mode_push },
   { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1177), (void *)_cffi_d_flam_init_constant },
   { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1192), (void *)_cffi_d_flam_init_kaiming_normal },
   { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1192), (void *)_cffi_d_flam_init_kaiming_uniform },
@@ -41165,7 +41225,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_init_uniform },
   { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_normal },
   { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_uniform },
-  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1476), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
+  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
   { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 520), (void *)_cffi_d_flam_isclose },
   { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isfinite },
   { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isinf },
@@ -41179,7 +41239,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_le_ },
   { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_leak_tracking },
   { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_leaky_relu },
   { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 358), (void *)_cffi_d_flam_leaky_relu_ },
   { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_lerp },
@@ -41191,9 +41251,9 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_linear_lr_new", (void *)_cffi_f_flam_linear_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 223), (void *)_cffi_d_flam_linear_lr_new },
   { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 320), (void *)_cffi_d_flam_linspace },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1578), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1583), (void *)_cffi_d_flam_loader_options_init },
   { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1072), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1484), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1489), (void *)_cffi_d_flam_loader_size },
   { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_loader_submit },
   { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log },
   { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log10 },
@@ -41226,36 +41286,36 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_lt },
   { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_lt_ },
   { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1432), (void *)_cffi_d_flam_manual_seed },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1437), (void *)_cffi_d_flam_manual_seed },
   { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_masked_fill },
   { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 392), (void *)_cffi_d_flam_masked_fill_ },
   { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_matmul },
   { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_matmul_out },
   { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_max_dim },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_max_dim },
   { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 773), (void *)_cffi_d_flam_max_pool2d },
   { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_maximum },
   { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_maximum_out },
   { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_mean },
   { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 746), (void *)_cffi_d_flam_mean_out },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_allocated },
-  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1425), (void *)_cffi_d_flam_memory_fail_allocation },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1430), (void *)_cffi_d_flam_memory_fail_allocation },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1429), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1504), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1434), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_memory_reset_peak_stats },
   { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1006), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1390), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1395), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_memory_summary },
   { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 979), (void *)_cffi_d_flam_meshgrid },
   { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1380), (void *)_cffi_d_flam_min_dim },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_min_dim },
   { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_minimum },
   { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_minimum_out },
   { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_mish },
@@ -41266,21 +41326,21 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1097), (void *)_cffi_d_flam_module_append },
   { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_module_buffer },
   { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1510), (void *)_cffi_d_flam_module_child_count },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1515), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
   { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1115), (void *)_cffi_d_flam_module_is_training },
   { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_buffers },
   { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_parameters },
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 71), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1487), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1492), (void *)_cffi_d_flam_module_numel },
   { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1533), (void *)_cffi_d_flam_module_push },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1581), (void *)_cffi_d_flam_module_release },
+  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1538), (void *)_cffi_d_flam_module_push },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1586), (void *)_cffi_d_flam_module_release },
   { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1077), (void *)_cffi_d_flam_module_remove },
   { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1111), (void *)_cffi_d_flam_module_remove_hook },
   { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1101), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1581), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1586), (void *)_cffi_d_flam_module_retain },
   { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1091), (void *)_cffi_d_flam_module_set_buffer },
   { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1081), (void *)_cffi_d_flam_module_set_child },
   { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1086), (void *)_cffi_d_flam_module_set_parameter },
@@ -41299,7 +41359,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_mv },
   { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_mv_out },
   { "flam_nadam_new", (void *)_cffi_f_flam_nadam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_nadam_new },
-  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1304), (void *)_cffi_d_flam_nadam_step },
+  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1309), (void *)_cffi_d_flam_nadam_step },
   { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_nansum },
   { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_narrow },
   { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_ne },
@@ -41318,12 +41378,12 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 107), (void *)_cffi_d_flam_nn_linear },
   { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_max_pool2d },
   { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 130), (void *)_cffi_d_flam_nn_sequential },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1536), (void *)_cffi_d_flam_node_id },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1541), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
   { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 132), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1513), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1490), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1584), (void *)_cffi_d_flam_node_release },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1518), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1495), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1589), (void *)_cffi_d_flam_node_release },
   { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 341), (void *)_cffi_d_flam_node_variable },
   { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_norm },
   { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 533), (void *)_cffi_d_flam_normal },
@@ -41332,10 +41392,10 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_ones },
   { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_ones_like },
   { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1516), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1521), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 29), (void *)_cffi_d_flam_optimizer_lr },
   { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_optimizer_option },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1587), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1592), (void *)_cffi_d_flam_optimizer_release },
   { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1127), (void *)_cffi_d_flam_optimizer_set_lr },
   { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1121), (void *)_cffi_d_flam_optimizer_set_option },
   { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_optimizer_state_dict },
@@ -41350,27 +41410,27 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_pow_ },
   { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_pow_out },
   { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 700), (void *)_cffi_d_flam_prod },
-  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1646), (void *)flam_py_closure_call },
+  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1651), (void *)flam_py_closure_call },
   { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_closure_drop },
   { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop },
   { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1651), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1653), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1656), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1658), (void *)flam_py_dataset_vtable_size },
   { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1648), (void *)flam_py_function_backward },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1653), (void *)flam_py_function_backward },
   { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_drop },
   { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1649), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1654), (void *)flam_py_hook_callback_call },
   { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_hook_callback_drop },
   { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1650), (void *)flam_py_module_hook_run },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1655), (void *)flam_py_module_hook_run },
   { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1647), (void *)flam_py_module_vtable_forward },
-  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1652), (void *)flam_py_rate_callback_call },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1652), (void *)flam_py_module_vtable_forward },
+  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1657), (void *)flam_py_rate_callback_call },
   { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_rate_callback_drop },
   { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_tensor_from_blob_drop },
   { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_radam_new },
-  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1264), (void *)_cffi_d_flam_radam_step },
+  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1269), (void *)_cffi_d_flam_radam_step },
   { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 894), (void *)_cffi_d_flam_rand },
   { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_rand_like },
   { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 943), (void *)_cffi_d_flam_randint },
@@ -41396,20 +41456,20 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_reshape_as },
   { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 415), (void *)_cffi_d_flam_resize_ },
   { "flam_rmsprop_new", (void *)_cffi_f_flam_rmsprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_rmsprop_new },
-  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1328), (void *)_cffi_d_flam_rmsprop_step },
+  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1333), (void *)_cffi_d_flam_rmsprop_step },
   { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_roll },
   { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_round },
   { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_round_ },
   { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_round_out },
   { "flam_rprop_new", (void *)_cffi_f_flam_rprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_rprop_new },
-  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1285), (void *)_cffi_d_flam_rprop_step },
+  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_rprop_step },
   { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_rsqrt },
   { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_rsqrt_ },
   { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_rsqrt_out },
   { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_rsub },
   { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 344), (void *)_cffi_d_flam_saved_get },
   { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1590), (void *)_cffi_d_flam_saved_release },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1595), (void *)_cffi_d_flam_saved_release },
   { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 891), (void *)_cffi_d_flam_scalar_bool },
   { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 308), (void *)_cffi_d_flam_scalar_f64 },
   { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 926), (void *)_cffi_d_flam_scalar_i64 },
@@ -41421,19 +41481,19 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 834), (void *)_cffi_d_flam_scatter_out },
   { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1153), (void *)_cffi_d_flam_scheduler_append },
   { "flam_scheduler_last_lr", (void *)_cffi_f_flam_scheduler_last_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 33), (void *)_cffi_d_flam_scheduler_last_lr },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1593), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1598), (void *)_cffi_d_flam_scheduler_release },
   { "flam_scheduler_state_dict", (void *)_cffi_f_flam_scheduler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 292), (void *)_cffi_d_flam_scheduler_state_dict },
   { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1149), (void *)_cffi_d_flam_scheduler_step_metric },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1432), (void *)_cffi_d_flam_scope_pop },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1437), (void *)_cffi_d_flam_scope_pop },
   { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 869), (void *)_cffi_d_flam_select },
   { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_selu },
   { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_selu_ },
   { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 279), (void *)_cffi_d_flam_sequential_lr_new },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1387), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_sgd_new },
-  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1210), (void *)_cffi_d_flam_sgd_step },
+  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1215), (void *)_cffi_d_flam_sgd_step },
   { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sigmoid },
   { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sigmoid_ },
   { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sigmoid_out },
@@ -41442,7 +41502,7 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sign_out },
   { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_silu },
   { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_silu_ },
-  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1608), (void *)_cffi_d_flam_sim_report_host_access },
+  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_sim_report_host_access },
   { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sin },
   { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sin_ },
   { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sin_out },
@@ -41469,10 +41529,10 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 347), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 295), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1596), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1596), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1601), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1601), (void *)_cffi_d_flam_state_retain },
   { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1158), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1519), (void *)_cffi_d_flam_state_size },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1524), (void *)_cffi_d_flam_state_size },
   { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_state_tensor },
   { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_std },
   { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_std_unbiased },
@@ -41481,14 +41541,14 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 297), (void *)_cffi_d_flam_stream_default },
   { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_device },
   { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1494), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1544), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1499), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1549), (void *)_cffi_d_flam_stream_native },
   { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_stream_new },
   { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_priority },
   { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_stream_push },
   { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1166), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1599), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1599), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1604), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1604), (void *)_cffi_d_flam_stream_retain },
   { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_set_current },
   { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_sub },
   { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 387), (void *)_cffi_d_flam_sub_ },
@@ -41507,48 +41567,48 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_tanh_out },
   { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tanhshrink },
   { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1547), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1552), (void *)_cffi_d_flam_tensor_data_ptr },
   { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1174), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_element_size },
   { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 953), (void *)_cffi_d_flam_tensor_from_blob },
   { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_grad },
   { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 136), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 17), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_wrapped_number },
   { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 887), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1605), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1522), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1602), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1610), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1527), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1607), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_output_nr },
   { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1198), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1602), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1607), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_requires_grad },
   { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_retain },
   { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1174), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1373), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_retains_grad },
   { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_tensor_set_data },
   { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_tensor_set_grad },
   { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1206), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1376), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1500), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1478), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1547), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1478), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1497), (void *)_cffi_d_flam_tensor_version },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1381), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1505), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1483), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1552), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1483), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_version },
   { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_threshold },
   { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 362), (void *)_cffi_d_flam_threshold_ },
   { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_tile },
@@ -41569,11 +41629,11 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_uniform_ },
   { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_unsqueeze },
   { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_unsqueeze_ },
-  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1611), (void *)_cffi_d_flam_use_deterministic_algorithms },
+  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1616), (void *)_cffi_d_flam_use_deterministic_algorithms },
   { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_var },
   { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1525), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_version_require },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1530), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_version_require },
   { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_view },
   { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_view_as },
   { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_vstack },
@@ -41593,7 +41653,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_closure, call),
             sizeof(((flam_closure *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1646) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1651) },
   { "drop", offsetof(flam_closure, drop),
             sizeof(((flam_closure *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41605,10 +41665,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1653) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1658) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1651) },
+             _CFFI_OP(_CFFI_OP_NOOP, 1656) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
                  _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41650,7 +41710,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1648) },
+                _CFFI_OP(_CFFI_OP_NOOP, 1653) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
                      _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41665,7 +41725,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1649) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1654) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41704,7 +41764,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1650) },
+           _CFFI_OP(_CFFI_OP_NOOP, 1655) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41716,7 +41776,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1647) },
+               _CFFI_OP(_CFFI_OP_NOOP, 1652) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
@@ -41728,106 +41788,106 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_rate_callback, call),
             sizeof(((flam_rate_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1652) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1657) },
   { "drop", offsetof(flam_rate_callback, drop),
             sizeof(((flam_rate_callback *)0)->drop),
             _CFFI_OP(_CFFI_OP_NOOP, 961) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 1621, _CFFI_F_CHECK_FIELDS,
+  { "flam_closure", 1626, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_closure), offsetof(struct _cffi_align__flam_closure, y), 0, 4 },
-  { "flam_dataset", 1622, _CFFI_F_OPAQUE,
+  { "flam_dataset", 1627, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1623, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 1628, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 4, 6 },
-  { "flam_error", 1624, _CFFI_F_OPAQUE,
+  { "flam_error", 1629, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1625, _CFFI_F_OPAQUE,
+  { "flam_event", 1630, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1626, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 1631, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 10, 7 },
-  { "flam_function", 1627, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 1632, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 17, 7 },
-  { "flam_generator", 1628, _CFFI_F_OPAQUE,
+  { "flam_generator", 1633, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 1629, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 1634, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1630, _CFFI_F_OPAQUE,
+  { "flam_hook", 1635, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1631, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 1636, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 24, 4 },
-  { "flam_loader", 1632, _CFFI_F_OPAQUE,
+  { "flam_loader", 1637, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1633, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 1638, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 28, 9 },
-  { "flam_module", 1634, _CFFI_F_OPAQUE,
+  { "flam_module", 1639, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1635, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 1640, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 37, 4 },
-  { "flam_module_vtable", 1636, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 1641, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 41, 4 },
-  { "flam_node", 1637, _CFFI_F_OPAQUE,
+  { "flam_node", 1642, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1638, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 1643, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_rate_callback", 1639, _CFFI_F_CHECK_FIELDS,
+  { "flam_rate_callback", 1644, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_rate_callback), offsetof(struct _cffi_align__flam_rate_callback, y), 45, 4 },
-  { "flam_saved", 1640, _CFFI_F_OPAQUE,
+  { "flam_saved", 1645, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1641, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 1646, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1642, _CFFI_F_OPAQUE,
+  { "flam_state", 1647, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1643, _CFFI_F_OPAQUE,
+  { "flam_stream", 1648, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1644, _CFFI_F_OPAQUE,
+  { "flam_tensor", 1649, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1645, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 1650, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
   { "flam_bool", 21 },
-  { "flam_closure", 1621 },
+  { "flam_closure", 1626 },
   { "flam_cycle", 21 },
-  { "flam_dataset", 1622 },
-  { "flam_dataset_vtable", 1623 },
+  { "flam_dataset", 1627 },
+  { "flam_dataset_vtable", 1628 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1624 },
-  { "flam_event", 1625 },
+  { "flam_error", 1629 },
+  { "flam_event", 1630 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1626 },
-  { "flam_function", 1627 },
+  { "flam_format_options", 1631 },
+  { "flam_function", 1632 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1628 },
-  { "flam_grad_scaler", 1629 },
-  { "flam_hook", 1630 },
-  { "flam_hook_callback", 1631 },
+  { "flam_generator", 1633 },
+  { "flam_grad_scaler", 1634 },
+  { "flam_hook", 1635 },
+  { "flam_hook_callback", 1636 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
-  { "flam_loader", 1632 },
-  { "flam_loader_options", 1633 },
+  { "flam_loader", 1637 },
+  { "flam_loader_options", 1638 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1634 },
-  { "flam_module_hook", 1635 },
-  { "flam_module_vtable", 1636 },
-  { "flam_node", 1637 },
-  { "flam_optimizer", 1638 },
-  { "flam_rate_callback", 1639 },
+  { "flam_module", 1639 },
+  { "flam_module_hook", 1640 },
+  { "flam_module_vtable", 1641 },
+  { "flam_node", 1642 },
+  { "flam_optimizer", 1643 },
+  { "flam_rate_callback", 1644 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1640 },
-  { "flam_scheduler", 1641 },
+  { "flam_saved", 1645 },
+  { "flam_scheduler", 1646 },
   { "flam_scope", 334 },
-  { "flam_state", 1642 },
+  { "flam_state", 1647 },
   { "flam_status", 21 },
-  { "flam_stream", 1643 },
-  { "flam_tensor", 1644 },
-  { "flam_tensor_list", 1645 },
+  { "flam_stream", 1648 },
+  { "flam_tensor", 1649 },
+  { "flam_tensor_list", 1650 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -41837,12 +41897,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  733,  /* num_globals */
+  734,  /* num_globals */
   25,  /* num_struct_unions */
   0,  /* num_enums */
   40,  /* num_typenames */
   NULL,  /* no includes */
-  1656,  /* num_types */
+  1661,  /* num_types */
   1,  /* flags */
 };
 

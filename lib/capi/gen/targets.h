@@ -258,6 +258,7 @@ void rprop_step(TensorsView params, TensorsView grads, TensorsView prevs, Tensor
     found_inf = {});
 Tensor clip_grad_norm_(TensorsView params, double max_norm, double norm_type = 2, bool
     error_if_nonfinite = false);
+void clip_grad_value_(TensorsView params, double clip_value);
 Ref<flam_optimizer> sgd_new(TensorsView params, double lr = 1e-3, double momentum = 0, double
     dampening = 0, double weight_decay = 0, bool nesterov = false, bool maximize = false);
 Ref<flam_optimizer> adam_new(TensorsView params, double lr = 1e-3, double beta1 = 0.9, double beta2

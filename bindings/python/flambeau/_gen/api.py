@@ -258,7 +258,7 @@ def relu(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_relu(input._h)
     if not h:
@@ -267,13 +267,13 @@ def relu(input):
 
 
 def relu_(input):
-    """In-place form of `flam_relu`: rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is 0, and NaN stays NaN.
+    """In-place form of `relu`: rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is 0, and NaN stays NaN.
 
     Rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is 0, and NaN stays NaN.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_relu_(input._h)
     if not h:
@@ -287,7 +287,7 @@ def leaky_relu(input, negative_slope=0.01):
     - `input`: any shape; floating point.
     - `negative_slope`: factor below 0; default 0.01.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_leaky_relu(input._h, negative_slope)
     if not h:
@@ -296,14 +296,14 @@ def leaky_relu(input, negative_slope=0.01):
 
 
 def leaky_relu_(input, negative_slope=0.01):
-    """In-place form of `flam_leaky_relu`: `x` above 0, else `negative_slope * x`, elementwise.
+    """In-place form of `leaky_relu`: `x` above 0, else `negative_slope * x`, elementwise.
 
     `x` above 0, else `negative_slope * x`, elementwise.
 
     - `input`: any shape; floating point.
     - `negative_slope`: factor below 0; default 0.01.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_leaky_relu_(input._h, negative_slope)
     if not h:
@@ -317,7 +317,7 @@ def elu(input, alpha=1):
     - `input`: any shape; floating point.
     - `alpha`: value that the negative side tends to; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Clevert et al., 2015, arXiv 1511.07289.
     """
     h = _fast.flam_elu(input._h, alpha)
@@ -327,14 +327,14 @@ def elu(input, alpha=1):
 
 
 def elu_(input, alpha=1):
-    """In-place form of `flam_elu`: exponential linear unit:
+    """In-place form of `elu`: exponential linear unit:
 
     Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
 
     - `input`: any shape; floating point.
     - `alpha`: value that the negative side tends to; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Clevert et al., 2015, arXiv 1511.07289.
     """
     h = _fast.flam_elu_(input._h, alpha)
@@ -348,7 +348,7 @@ def selu(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Klambauer et al., 2017, arXiv 1706.02515.
     """
     h = _fast.flam_selu(input._h)
@@ -358,13 +358,13 @@ def selu(input):
 
 
 def selu_(input):
-    """In-place form of `flam_selu`: scaled exponential linear unit:
+    """In-place form of `selu`: scaled exponential linear unit:
 
     Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Klambauer et al., 2017, arXiv 1706.02515.
     """
     h = _fast.flam_selu_(input._h)
@@ -380,7 +380,7 @@ def celu(input, alpha=1):
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - errors: `DtypeError` where `input` is not floating point; `InvalidArgumentError` where `alpha` is 0.
     - source: Barron, 2017, arXiv 1704.07483.
     """
     h = _fast.flam_celu(input._h, alpha)
@@ -390,7 +390,7 @@ def celu(input, alpha=1):
 
 
 def celu_(input, alpha=1):
-    """In-place form of `flam_celu`: continuously differentiable exponential linear unit:
+    """In-place form of `celu`: continuously differentiable exponential linear unit:
 
     Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
     - 1))`.
@@ -398,7 +398,7 @@ def celu_(input, alpha=1):
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - errors: `DtypeError` where `input` is not floating point; `InvalidArgumentError` where `alpha` is 0.
     - source: Barron, 2017, arXiv 1704.07483.
     """
     h = _fast.flam_celu_(input._h, alpha)
@@ -413,7 +413,7 @@ def gelu(input, approximate='none'):
     - `input`: any shape; floating point.
     - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`; default exact.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Hendrycks and Gimpel, 2016, arXiv 1606.08415.
     """
     h = _fast.flam_gelu(input._h, _E_flam_gelu_form[approximate])
@@ -427,7 +427,7 @@ def silu(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Elfwing et al., 2017, arXiv 1702.03118.
     """
     h = _fast.flam_silu(input._h)
@@ -437,13 +437,13 @@ def silu(input):
 
 
 def silu_(input):
-    """In-place form of `flam_silu`: sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+    """In-place form of `silu`: sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
 
     Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Elfwing et al., 2017, arXiv 1702.03118.
     """
     h = _fast.flam_silu_(input._h)
@@ -457,7 +457,7 @@ def mish(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Misra, 2019, arXiv 1908.08681.
     """
     h = _fast.flam_mish(input._h)
@@ -467,13 +467,13 @@ def mish(input):
 
 
 def mish_(input):
-    """In-place form of `flam_mish`: `x * tanh(softplus(x))` elementwise.
+    """In-place form of `mish`: `x * tanh(softplus(x))` elementwise.
 
     `x * tanh(softplus(x))` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Misra, 2019, arXiv 1908.08681.
     """
     h = _fast.flam_mish_(input._h)
@@ -489,7 +489,7 @@ def softplus(input, beta=1, threshold=20):
     - `beta`: sharpness, not 0; default 1.
     - `threshold`: where the linear part begins; default 20.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_softplus(input._h, beta, threshold)
     if not h:
@@ -502,7 +502,7 @@ def relu6(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_relu6(input._h)
     if not h:
@@ -511,13 +511,13 @@ def relu6(input):
 
 
 def relu6_(input):
-    """In-place form of `flam_relu6`: `min(max(x, 0), 6)` elementwise.
+    """In-place form of `relu6`: `min(max(x, 0), 6)` elementwise.
 
     `min(max(x, 0), 6)` elementwise.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_relu6_(input._h)
     if not h:
@@ -532,7 +532,7 @@ def hardtanh(input, min_val=-1, max_val=1):
     - `min_val`: lower bound; default -1.
     - `max_val`: upper bound; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    - errors: `DtypeError` where `input` is bool; `InvalidArgumentError` where `min_val` exceeds `max_val`.
     """
     h = _fast.flam_hardtanh(input._h, min_val, max_val)
     if not h:
@@ -541,7 +541,7 @@ def hardtanh(input, min_val=-1, max_val=1):
 
 
 def hardtanh_(input, min_val=-1, max_val=1):
-    """In-place form of `flam_hardtanh`: `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+    """In-place form of `hardtanh`: `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
 
     `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
 
@@ -549,7 +549,7 @@ def hardtanh_(input, min_val=-1, max_val=1):
     - `min_val`: lower bound; default -1.
     - `max_val`: upper bound; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    - errors: `DtypeError` where `input` is bool; `InvalidArgumentError` where `min_val` exceeds `max_val`.
     """
     h = _fast.flam_hardtanh_(input._h, min_val, max_val)
     if not h:
@@ -562,7 +562,7 @@ def hardsigmoid(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_hardsigmoid(input._h)
     if not h:
@@ -571,13 +571,13 @@ def hardsigmoid(input):
 
 
 def hardsigmoid_(input):
-    """In-place form of `flam_hardsigmoid`: `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+    """In-place form of `hardsigmoid`: `min(max(x / 6 + 1/2, 0), 1)` elementwise.
 
     `min(max(x / 6 + 1/2, 0), 1)` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_hardsigmoid_(input._h)
     if not h:
@@ -590,7 +590,7 @@ def hardswish(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Howard et al., 2019, arXiv 1905.02244.
     """
     h = _fast.flam_hardswish(input._h)
@@ -600,13 +600,13 @@ def hardswish(input):
 
 
 def hardswish_(input):
-    """In-place form of `flam_hardswish`: `x * min(max(x + 3, 0), 6) / 6` elementwise.
+    """In-place form of `hardswish`: `x * min(max(x + 3, 0), 6) / 6` elementwise.
 
     `x * min(max(x + 3, 0), 6) / 6` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Howard et al., 2019, arXiv 1905.02244.
     """
     h = _fast.flam_hardswish_(input._h)
@@ -620,7 +620,7 @@ def logsigmoid(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_logsigmoid(input._h)
     if not h:
@@ -635,7 +635,7 @@ def threshold(input, threshold, value):
     - `threshold`: elements not above it are replaced.
     - `value`: what they are replaced by.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_threshold(input._h, threshold, value)
     if not h:
@@ -644,7 +644,7 @@ def threshold(input, threshold, value):
 
 
 def threshold_(input, threshold, value):
-    """In-place form of `flam_threshold`: `x` above a threshold, else a constant, elementwise.
+    """In-place form of `threshold`: `x` above a threshold, else a constant, elementwise.
 
     `x` above a threshold, else a constant, elementwise.
 
@@ -652,7 +652,7 @@ def threshold_(input, threshold, value):
     - `threshold`: elements not above it are replaced.
     - `value`: what they are replaced by.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_threshold_(input._h, threshold, value)
     if not h:
@@ -665,7 +665,7 @@ def softsign(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape of `input`; its dtype, or the default dtype for integers.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_softsign(input._h)
     if not h:
@@ -678,7 +678,7 @@ def tanhshrink(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape of `input`; its dtype, or the default dtype for integers.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_tanhshrink(input._h)
     if not h:
@@ -693,7 +693,7 @@ def softmax(input, dim, dtype=None):
     - `dim`: the dimension along which the results sum to 1.
     - `dtype`: converts `input` first; default: its own.
     - returns: shape of `input`; `dtype` or that of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError` where the result is not floating point.
     """
     h = _fast.flam_softmax(input._h, dim, 0 if dtype is None else dtype._code)
     if not h:
@@ -708,7 +708,7 @@ def log_softmax(input, dim, dtype=None):
     - `dim`: the dimension along which the results sum to 1.
     - `dtype`: converts `input` first; default: its own.
     - returns: shape of `input`; `dtype` or that of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError` where the result is not floating point.
     """
     h = _fast.flam_log_softmax(input._h, dim, 0 if dtype is None else dtype._code)
     if not h:
@@ -720,12 +720,12 @@ def autocast_push(device_type, dtype=None, enabled=True, cache_enabled=True):
     """Opens a scope in which operations on a kind of device choose their dtype.
 
     - `device_type`: `FLAM_CPU`, `FLAM_CUDA` or `FLAM_SIM`.
-    - `dtype`: of the operations that gain by it: f16, bf16 or f32; default: bf16 on the cpu, f16 on GPUs, or what `flam_autocast_set` chose.
+    - `dtype`: of the operations that gain by it: f16, bf16 or f32; default: bf16 on the cpu, f16 on GPUs, or what `autocast_set` chose.
     - `enabled`: whether autocast is on inside; default true.
     - `cache_enabled`: whether a parameter that is used again keeps its cast until the outermost scope closes; default true.
-    - `out_scope`: the token for `flam_scope_pop`.
+    - `out_scope`: the token for `scope_pop`.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device; `FLAM_ERROR_DTYPE`.
+    - errors: `InvalidArgumentError` for another kind of device; `DtypeError`.
     """
     _o0 = _out_cell["flam_scope *"]()
     h = _fast.flam_autocast_push(_E_flam_device_type[device_type], 0 if dtype is None else dtype._code, enabled, cache_enabled, _o0)
@@ -741,7 +741,7 @@ def autocast_set(device_type, enabled, dtype=None):
     - `enabled`: whether it is on.
     - `dtype`: of the operations that gain by it; default: as it is.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another kind of device; `FLAM_ERROR_DTYPE`.
+    - errors: `InvalidArgumentError` for another kind of device; `DtypeError`.
     """
     h = _fast.flam_autocast_set(_E_flam_device_type[device_type], enabled, 0 if dtype is None else dtype._code)
     if h:
@@ -796,7 +796,7 @@ def grad_scaler_new(init_scale=65536, growth_factor=2, backoff_factor=0.5, growt
     - `growth_interval`: steps; default 2000.
     - `enabled`: false: losses stay as they are, and a step is the optimizer's; default true.
     - returns: the scaler.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
+    - errors: `InvalidArgumentError` for a factor out of range.
     - source: Micikevicius et al., 2017, arXiv 1710.03740.
     """
     h = _fast.flam_grad_scaler_new(init_scale, growth_factor, backoff_factor, growth_interval, enabled)
@@ -811,7 +811,7 @@ def grad_scaler_scale(scaler, loss):
     - `scaler`: the scaler.
     - `loss`: any floating tensor.
     - returns: the product; `loss` itself where the scaler is not enabled.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `OutOfMemoryError`.
     """
     h = _fast.flam_grad_scaler_scale(scaler._h, loss._h)
     if not h:
@@ -825,7 +825,7 @@ def grad_scaler_unscale(scaler, optimizer):
     - `scaler`: the scaler.
     - `optimizer`: whose gradients change in place.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` a second time before `flam_grad_scaler_update`, before any loss was scaled, and for f16 gradients.
+    - errors: `InvalidArgumentError` a second time before `grad_scaler_update`, before any loss was scaled, and for f16 gradients.
     """
     h = _fast.flam_grad_scaler_unscale(scaler._h, optimizer._h)
     if h:
@@ -841,7 +841,7 @@ def grad_scaler_step(scaler, optimizer):
     - `scaler`: the scaler.
     - `optimizer`: the optimizer.
     - returns: `FLAM_OK`.
-    - errors: as `flam_grad_scaler_unscale`; `FLAM_ERROR_INVALID_ARGUMENT` where no parameter has a gradient.
+    - errors: as `grad_scaler_unscale`; `InvalidArgumentError` where no parameter has a gradient.
     """
     h = _fast.flam_grad_scaler_step(scaler._h, optimizer._h)
     if h:
@@ -857,7 +857,7 @@ def grad_scaler_skipped(scaler, optimizer):
     - `out_skipped`: whether a gradient was not finite.
     - `out_parameter`: the first parameter with such a gradient, numbered across groups; -1: none.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the optimizer.
+    - errors: `InvalidArgumentError` where nothing is known of the optimizer.
     """
     _o0 = _out_cell["flam_bool *"]()
     _o1 = _out_cell["int64_t *"]()
@@ -872,7 +872,7 @@ def grad_scaler_update(scaler):
 
     - `scaler`: the scaler.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing was stepped or unscaled.
+    - errors: `InvalidArgumentError` where nothing was stepped or unscaled.
     """
     h = _fast.flam_grad_scaler_update(scaler._h)
     if h:
@@ -915,7 +915,7 @@ def grad_scaler_configure(scaler, growth_factor, backoff_factor, growth_interval
     - `backoff_factor`: below 1.
     - `growth_interval`: steps.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
+    - errors: `InvalidArgumentError` for a factor out of range.
     """
     h = _fast.flam_grad_scaler_configure(scaler._h, growth_factor, backoff_factor, growth_interval)
     if h:
@@ -946,12 +946,12 @@ def grad_scaler_state_dict(scaler):
 
 
 def grad_scaler_load_state_dict(scaler, state):
-    """Takes over the state that `flam_grad_scaler_state_dict` gave.
+    """Takes over the state that `grad_scaler_state_dict` gave.
 
     - `scaler`: the scaler.
     - `state`: the state.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a missing entry or a factor out of range; nothing changes then.
+    - errors: `InvalidArgumentError` for a missing entry or a factor out of range; nothing changes then.
     """
     h = _blocking.flam_grad_scaler_load_state_dict(scaler._h, state._h)
     if h:
@@ -961,19 +961,19 @@ def grad_scaler_load_state_dict(scaler, state):
 def grad_scaler_release(scaler):
     """Drops a reference to a scaler.
 
-    - `scaler`: the scaler, or `NULL`.
+    - `scaler`: the scaler, or `None`.
     """
     _fast.flam_grad_scaler_release(_NULL if scaler is None else scaler._h)
 
 
 def grad_scaler_unscale_params(scaler, owner, params):
-    """`flam_grad_scaler_unscale` for parameters that the caller steps.
+    """`grad_scaler_unscale` for parameters that the caller steps.
 
     - `scaler`: the scaler.
     - `owner`: a number that stands for the caller's optimizer.
     - `params`: its parameters; those without a gradient are passed over.
     - returns: `FLAM_OK`.
-    - errors: as `flam_grad_scaler_unscale`.
+    - errors: as `grad_scaler_unscale`.
     """
     h = _fast.flam_grad_scaler_unscale_params(scaler._h, owner, [_t._h for _t in params], _len(params))
     if h:
@@ -981,14 +981,14 @@ def grad_scaler_unscale_params(scaler, owner, params):
 
 
 def grad_scaler_begin_step(scaler, owner, params):
-    """What comes before the caller's own step: `flam_grad_scaler_unscale_params` where that was not
-    done. The step takes `flam_grad_scaler_found_inf` along.
+    """What comes before the caller's own step: `grad_scaler_unscale_params` where that was not
+    done. The step takes `grad_scaler_found_inf` along.
 
     - `scaler`: the scaler.
     - `owner`: a number that stands for the caller's optimizer.
     - `params`: its parameters.
     - returns: `FLAM_OK`.
-    - errors: as `flam_grad_scaler_step`.
+    - errors: as `grad_scaler_step`.
     """
     h = _fast.flam_grad_scaler_begin_step(scaler._h, owner, [_t._h for _t in params], _len(params))
     if h:
@@ -1002,7 +1002,7 @@ def grad_scaler_found_inf(scaler, owner, device):
     - `owner`: a number that stands for the caller's optimizer.
     - `device`: where parameters are.
     - returns: 0-d f32: 0, or 1 where a gradient on any device was not finite.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the owner.
+    - errors: `InvalidArgumentError` where nothing is known of the owner.
     """
     h = _fast.flam_grad_scaler_found_inf(scaler._h, owner, 0 if device is None else _device_code(device))
     if not h:
@@ -1011,14 +1011,14 @@ def grad_scaler_found_inf(scaler, owner, device):
 
 
 def grad_scaler_owner_skipped(scaler, owner):
-    """`flam_grad_scaler_skipped` for parameters that the caller steps. Waits for the device.
+    """`grad_scaler_skipped` for parameters that the caller steps. Waits for the device.
 
     - `scaler`: the scaler.
     - `owner`: a number that stands for the caller's optimizer.
     - `out_skipped`: whether a gradient was not finite.
     - `out_parameter`: the first parameter with such a gradient, by its place in the list; -1: none.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where nothing is known of the owner.
+    - errors: `InvalidArgumentError` where nothing is known of the owner.
     """
     _o0 = _out_cell["flam_bool *"]()
     _o1 = _out_cell["int64_t *"]()
@@ -1037,7 +1037,7 @@ def backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False,
     - `create_graph`: whether the gradients can be differentiated themselves; default false.
     - `inputs`: the only leaves to accumulate into; default: all.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_AUTOGRAD` where nothing requires grad, the graph was freed or a saved value was overwritten; `FLAM_ERROR_SHAPE` for a gradient of another shape; what a callback failed with.
+    - errors: `RuntimeError` where nothing requires grad, the graph was freed or a saved value was overwritten; `ShapeError` for a gradient of another shape; what a callback failed with.
     """
     h = _blocking.flam_backward([_t._h for _t in tensors], _len(tensors), _NULL if grad_tensors is None else [_t._h for _t in grad_tensors], 0 if grad_tensors is None else _len(grad_tensors), retain_graph, create_graph, _NULL if inputs is None else [_t._h for _t in inputs], 0 if inputs is None else _len(inputs))
     if h:
@@ -1054,7 +1054,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=Fa
     - `create_graph`: whether the gradients can be differentiated themselves; default false.
     - `allow_unused`: whether an input that `outputs` do not depend on gives a missing entry instead of an error; default false.
     - returns: one gradient per input.
-    - errors: as `flam_backward`; `FLAM_ERROR_AUTOGRAD` for an unused input.
+    - errors: as `backward`; `RuntimeError` for an unused input.
     """
     h = _blocking.flam_grad([_t._h for _t in outputs], _len(outputs), [_t._h for _t in inputs], _len(inputs), _NULL if grad_outputs is None else [_t._h for _t in grad_outputs], 0 if grad_outputs is None else _len(grad_outputs), retain_graph, create_graph, allow_unused)
     if not h:
@@ -1066,7 +1066,7 @@ def grad_mode_push(enabled):
     """Opens a scope in which operations are recorded or not.
 
     - `enabled`: whether to record.
-    - returns: the token for `flam_scope_pop`.
+    - returns: the token for `scope_pop`.
     """
     return _fast.flam_grad_mode_push(enabled)
 
@@ -1076,7 +1076,7 @@ def inference_mode_push(enabled):
     autograd.
 
     - `enabled`: whether inference mode is on.
-    - returns: the token for `flam_scope_pop`.
+    - returns: the token for `scope_pop`.
     """
     return _fast.flam_inference_mode_push(enabled)
 
@@ -1086,7 +1086,7 @@ def scope_pop(scope):
 
     - `scope`: its token.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost one; nothing changes then.
+    - errors: `RuntimeError` where `scope` is not this thread's innermost one; nothing changes then.
     """
     h = _fast.flam_scope_pop(scope)
     if h:
@@ -1122,7 +1122,7 @@ def tensor_retain_grad(tensor):
 
     - `tensor`: a tensor that requires grad.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_AUTOGRAD` where it does not require grad.
+    - errors: `RuntimeError` where it does not require grad.
     """
     h = _fast.flam_tensor_retain_grad(tensor._h)
     if h:
@@ -1133,7 +1133,7 @@ def tensor_retains_grad(tensor):
     """Whether the gradient of a tensor that is not a leaf is kept.
 
     - `tensor`: any tensor.
-    - returns: true after `flam_tensor_retain_grad`; false for leaves.
+    - returns: true after `tensor_retain_grad`; false for leaves.
     """
     return _bool(_fast.flam_tensor_retains_grad(tensor._h))
 
@@ -1143,7 +1143,7 @@ def tensor_detach_(tensor):
 
     - `tensor`: any tensor but a view.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a view.
+    - errors: `RuntimeError` for a view.
     """
     h = _fast.flam_tensor_detach_(tensor._h)
     if h:
@@ -1165,7 +1165,7 @@ def tensor_register_hook(tensor, hook):
     - `tensor`: a tensor that requires grad.
     - `hook`: the function; copied.
     - returns: the hook, to be removed or released.
-    - errors: `FLAM_ERROR_AUTOGRAD` where the tensor does not require grad; `drop` has been called then.
+    - errors: `RuntimeError` where the tensor does not require grad; `drop` has been called then.
     """
     h = _fast.flam_tensor_register_hook(tensor._h, hook)
     if not h:
@@ -1179,7 +1179,7 @@ def tensor_register_post_accumulate_grad_hook(tensor, hook):
     - `tensor`: a leaf that requires grad.
     - `hook`: the function, which sees the leaf itself; copied. Its result is ignored.
     - returns: the hook, to be removed or released.
-    - errors: `FLAM_ERROR_AUTOGRAD` where it is no leaf or does not require grad; `drop` has been called then.
+    - errors: `RuntimeError` where it is no leaf or does not require grad; `drop` has been called then.
     """
     h = _fast.flam_tensor_register_post_accumulate_grad_hook(tensor._h, hook)
     if not h:
@@ -1198,7 +1198,7 @@ def hook_remove(hook):
 def hook_release(hook):
     """Releases the handle of a hook, which stays registered. Never fails.
 
-    - `hook`: the hook, or `NULL`.
+    - `hook`: the hook, or `None`.
     """
     _fast.flam_hook_release(_NULL if hook is None else hook._h)
 
@@ -1207,7 +1207,7 @@ def tensor_grad_fn(tensor):
     """The recorded operation that a tensor came from.
 
     - `tensor`: any tensor.
-    - returns: the node, or `NULL` without an error for a leaf.
+    - returns: the node, or `None` without an error for a leaf.
     - errors: none but those of a failed operand.
     """
     h = _fast.flam_tensor_grad_fn(tensor._h)
@@ -1248,8 +1248,8 @@ def node_next(node, index):
 
     - `node`: a node.
     - `index`: which operand, from 0.
-    - returns: the operand's node, or `NULL` without an error where it needs no gradient.
-    - errors: `FLAM_ERROR_INDEX` where there is no such operand.
+    - returns: the operand's node, or `None` without an error where it needs no gradient.
+    - errors: `OutOfRangeError` where there is no such operand.
     """
     h = _fast.flam_node_next(node._h, index)
     if not h:
@@ -1271,7 +1271,7 @@ def node_variable(node):
     """The leaf that an `AccumulateGrad` node stands for.
 
     - `node`: a node.
-    - returns: the leaf, or `NULL` without an error for an operation.
+    - returns: the leaf, or `None` without an error for an operation.
     - errors: none but those of a failed operand.
     """
     h = _fast.flam_node_variable(node._h)
@@ -1283,7 +1283,7 @@ def node_variable(node):
 def node_release(node):
     """Releases the handle of a node. Never fails.
 
-    - `node`: the node, or `NULL`.
+    - `node`: the node, or `None`.
     """
     _fast.flam_node_release(_NULL if node is None else node._h)
 
@@ -1297,7 +1297,7 @@ def function_record(function, inputs, outputs, dirty=None, non_differentiable=No
     - `dirty`: inputs that were written in place and are among `outputs`; default: none.
     - `non_differentiable`: results that carry no gradient; default: none.
     - returns: the results, in order: new handles of `outputs` (of a view where an input was handed through), recorded where recording is on and an input requires grad.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `function` has no `backward`; `FLAM_ERROR_AUTOGRAD` for a dirty leaf that requires grad.
+    - errors: `InvalidArgumentError` where `function` has no `backward`; `RuntimeError` for a dirty leaf that requires grad.
     """
     h = _fast.flam_function_record(function, [_t._h for _t in inputs], _len(inputs), [_t._h for _t in outputs], _len(outputs), _NULL if dirty is None else [_t._h for _t in dirty], 0 if dirty is None else _len(dirty), _NULL if non_differentiable is None else [_t._h for _t in non_differentiable], 0 if non_differentiable is None else _len(non_differentiable))
     if not h:
@@ -1333,7 +1333,7 @@ def saved_get(saved):
 
     - `saved`: a saved value.
     - returns: the tensor, with its history.
-    - errors: `FLAM_ERROR_AUTOGRAD` where it was written in place since, naming the operation that wrote.
+    - errors: `RuntimeError` where it was written in place since, naming the operation that wrote.
     """
     h = _fast.flam_saved_get(saved._h)
     if not h:
@@ -1344,7 +1344,7 @@ def saved_get(saved):
 def saved_release(saved):
     """Releases a saved value. Never fails.
 
-    - `saved`: the value, or `NULL`.
+    - `saved`: the value, or `None`.
     """
     _fast.flam_saved_release(_NULL if saved is None else saved._h)
 
@@ -1356,7 +1356,7 @@ def add(input, other, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_add(input._h, other._h, alpha)
     if not h:
@@ -1365,7 +1365,7 @@ def add(input, other, alpha=1):
 
 
 def add_(input, other, alpha=1):
-    """In-place form of `flam_add`: sum, `input + alpha * other` elementwise.
+    """In-place form of `add`: sum, `input + alpha * other` elementwise.
 
     Sum, `input + alpha * other` elementwise.
 
@@ -1373,7 +1373,7 @@ def add_(input, other, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_add_(input._h, other._h, alpha)
     if not h:
@@ -1382,7 +1382,7 @@ def add_(input, other, alpha=1):
 
 
 def add_out(input, other, alpha=1, out=None):
-    """`flam_add` into an existing tensor.
+    """`add` into an existing tensor.
 
     Sum, `input + alpha * other` elementwise.
 
@@ -1391,7 +1391,7 @@ def add_out(input, other, alpha=1, out=None):
     - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_add_out(input._h, other._h, alpha, out._h)
     if not h:
@@ -1406,7 +1406,7 @@ def sub(input, other, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `alpha`: factor of `other`; default 1.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError` for bool, `DeviceMismatchError`.
     """
     h = _fast.flam_sub(input._h, other._h, alpha)
     if not h:
@@ -1415,7 +1415,7 @@ def sub(input, other, alpha=1):
 
 
 def sub_(input, other, alpha=1):
-    """In-place form of `flam_sub`: difference, `input - alpha * other` elementwise.
+    """In-place form of `sub`: difference, `input - alpha * other` elementwise.
 
     Difference, `input - alpha * other` elementwise.
 
@@ -1423,7 +1423,7 @@ def sub_(input, other, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `alpha`: factor of `other`; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError` for bool, `DeviceMismatchError`.
     """
     h = _fast.flam_sub_(input._h, other._h, alpha)
     if not h:
@@ -1432,7 +1432,7 @@ def sub_(input, other, alpha=1):
 
 
 def sub_out(input, other, alpha=1, out=None):
-    """`flam_sub` into an existing tensor.
+    """`sub` into an existing tensor.
 
     Difference, `input - alpha * other` elementwise.
 
@@ -1441,7 +1441,7 @@ def sub_out(input, other, alpha=1, out=None):
     - `alpha`: factor of `other`; default 1.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError` for bool, `DeviceMismatchError`.
     """
     h = _fast.flam_sub_out(input._h, other._h, alpha, out._h)
     if not h:
@@ -1455,7 +1455,7 @@ def mul(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_mul(input._h, other._h)
     if not h:
@@ -1464,14 +1464,14 @@ def mul(input, other):
 
 
 def mul_(input, other):
-    """In-place form of `flam_mul`: product, elementwise.
+    """In-place form of `mul`: product, elementwise.
 
     Product, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_mul_(input._h, other._h)
     if not h:
@@ -1480,7 +1480,7 @@ def mul_(input, other):
 
 
 def mul_out(input, other, out):
-    """`flam_mul` into an existing tensor.
+    """`mul` into an existing tensor.
 
     Product, elementwise.
 
@@ -1488,7 +1488,7 @@ def mul_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_mul_out(input._h, other._h, out._h)
     if not h:
@@ -1503,7 +1503,7 @@ def rsub(input, other, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `alpha`: factor of `input`; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool.
     """
     h = _fast.flam_rsub(input._h, other._h, alpha)
     if not h:
@@ -1518,7 +1518,7 @@ def div(input, other, rounding_mode='unspecified'):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
     - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode` is not given the default dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` for bool with a rounding mode.
     """
     h = _fast.flam_div(input._h, other._h, _E_flam_rounding[rounding_mode])
     if not h:
@@ -1527,7 +1527,7 @@ def div(input, other, rounding_mode='unspecified'):
 
 
 def div_(input, other, rounding_mode='unspecified'):
-    """In-place form of `flam_div`: quotient, elementwise.
+    """In-place form of `div`: quotient, elementwise.
 
     Quotient, elementwise.
 
@@ -1535,7 +1535,7 @@ def div_(input, other, rounding_mode='unspecified'):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` for bool with a rounding mode.
     """
     h = _fast.flam_div_(input._h, other._h, _E_flam_rounding[rounding_mode])
     if not h:
@@ -1544,7 +1544,7 @@ def div_(input, other, rounding_mode='unspecified'):
 
 
 def div_out(input, other, rounding_mode='unspecified', out=None):
-    """`flam_div` into an existing tensor.
+    """`div` into an existing tensor.
 
     Quotient, elementwise.
 
@@ -1553,7 +1553,7 @@ def div_out(input, other, rounding_mode='unspecified', out=None):
     - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` for bool with a rounding mode.
     """
     h = _fast.flam_div_out(input._h, other._h, _E_flam_rounding[rounding_mode], out._h)
     if not h:
@@ -1567,7 +1567,7 @@ def floor_divide(input, other):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_floor_divide(input._h, other._h)
     if not h:
@@ -1576,14 +1576,14 @@ def floor_divide(input, other):
 
 
 def floor_divide_(input, other):
-    """In-place form of `flam_floor_divide`: quotient rounded downwards, elementwise.
+    """In-place form of `floor_divide`: quotient rounded downwards, elementwise.
 
     Quotient rounded downwards, elementwise.
 
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_floor_divide_(input._h, other._h)
     if not h:
@@ -1592,7 +1592,7 @@ def floor_divide_(input, other):
 
 
 def floor_divide_out(input, other, out):
-    """`flam_floor_divide` into an existing tensor.
+    """`floor_divide` into an existing tensor.
 
     Quotient rounded downwards, elementwise.
 
@@ -1600,7 +1600,7 @@ def floor_divide_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_floor_divide_out(input._h, other._h, out._h)
     if not h:
@@ -1615,7 +1615,7 @@ def remainder(input, other):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_remainder(input._h, other._h)
     if not h:
@@ -1624,7 +1624,7 @@ def remainder(input, other):
 
 
 def remainder_(input, other):
-    """In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise:
+    """In-place form of `remainder`: `input - other * floor(input / other)` elementwise:
 
     `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
     Python's `%`.
@@ -1632,7 +1632,7 @@ def remainder_(input, other):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_remainder_(input._h, other._h)
     if not h:
@@ -1641,7 +1641,7 @@ def remainder_(input, other):
 
 
 def remainder_out(input, other, out):
-    """`flam_remainder` into an existing tensor.
+    """`remainder` into an existing tensor.
 
     `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
     Python's `%`.
@@ -1650,7 +1650,7 @@ def remainder_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_remainder_out(input._h, other._h, out._h)
     if not h:
@@ -1665,7 +1665,7 @@ def fmod(input, other):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_fmod(input._h, other._h)
     if not h:
@@ -1674,7 +1674,7 @@ def fmod(input, other):
 
 
 def fmod_(input, other):
-    """In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
+    """In-place form of `fmod`: `input - other * trunc(input / other)` elementwise:
 
     `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
     C's `fmod`.
@@ -1682,7 +1682,7 @@ def fmod_(input, other):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_fmod_(input._h, other._h)
     if not h:
@@ -1691,7 +1691,7 @@ def fmod_(input, other):
 
 
 def fmod_out(input, other, out):
-    """`flam_fmod` into an existing tensor.
+    """`fmod` into an existing tensor.
 
     `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
     C's `fmod`.
@@ -1700,7 +1700,7 @@ def fmod_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     h = _fast.flam_fmod_out(input._h, other._h, out._h)
     if not h:
@@ -1715,7 +1715,7 @@ def pow(input, exponent):
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integral tensor to a negative integral number, `DtypeError` where both are bool.
     """
     h = _fast.flam_pow(input._h, exponent._h)
     if not h:
@@ -1724,7 +1724,7 @@ def pow(input, exponent):
 
 
 def pow_(input, exponent):
-    """In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
+    """In-place form of `pow`: `input` to the power of `exponent`, elementwise.
 
     `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
     base is 1 or -1.
@@ -1732,7 +1732,7 @@ def pow_(input, exponent):
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integral tensor to a negative integral number, `DtypeError` where both are bool.
     """
     h = _fast.flam_pow_(input._h, exponent._h)
     if not h:
@@ -1741,7 +1741,7 @@ def pow_(input, exponent):
 
 
 def pow_out(input, exponent, out):
-    """`flam_pow` into an existing tensor.
+    """`pow` into an existing tensor.
 
     `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
     base is 1 or -1.
@@ -1750,7 +1750,7 @@ def pow_out(input, exponent, out):
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integral tensor to a negative integral number, `DtypeError` where both are bool.
     """
     h = _fast.flam_pow_out(input._h, exponent._h, out._h)
     if not h:
@@ -1765,7 +1765,7 @@ def maximum(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_maximum(input._h, other._h)
     if not h:
@@ -1774,7 +1774,7 @@ def maximum(input, other):
 
 
 def maximum_out(input, other, out):
-    """`flam_maximum` into an existing tensor.
+    """`maximum` into an existing tensor.
 
     Greater of two elements; NaN where either is NaN. Where they are equal each gets half of the
     gradient.
@@ -1783,7 +1783,7 @@ def maximum_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_maximum_out(input._h, other._h, out._h)
     if not h:
@@ -1798,7 +1798,7 @@ def minimum(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_minimum(input._h, other._h)
     if not h:
@@ -1807,7 +1807,7 @@ def minimum(input, other):
 
 
 def minimum_out(input, other, out):
-    """`flam_minimum` into an existing tensor.
+    """`minimum` into an existing tensor.
 
     Lesser of two elements; NaN where either is NaN. Where they are equal each gets half of the
     gradient.
@@ -1816,7 +1816,7 @@ def minimum_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_minimum_out(input._h, other._h, out._h)
     if not h:
@@ -1830,7 +1830,7 @@ def fmax(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_fmax(input._h, other._h)
     if not h:
@@ -1839,7 +1839,7 @@ def fmax(input, other):
 
 
 def fmax_out(input, other, out):
-    """`flam_fmax` into an existing tensor.
+    """`fmax` into an existing tensor.
 
     Greater of two elements; a NaN is ignored unless both are.
 
@@ -1847,7 +1847,7 @@ def fmax_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_fmax_out(input._h, other._h, out._h)
     if not h:
@@ -1861,7 +1861,7 @@ def fmin(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_fmin(input._h, other._h)
     if not h:
@@ -1870,7 +1870,7 @@ def fmin(input, other):
 
 
 def fmin_out(input, other, out):
-    """`flam_fmin` into an existing tensor.
+    """`fmin` into an existing tensor.
 
     Lesser of two elements; a NaN is ignored unless both are.
 
@@ -1878,7 +1878,7 @@ def fmin_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_fmin_out(input._h, other._h, out._h)
     if not h:
@@ -1892,7 +1892,7 @@ def atan2(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape; the promoted dtype, or the default dtype where that is not floating point.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_atan2(input._h, other._h)
     if not h:
@@ -1901,14 +1901,14 @@ def atan2(input, other):
 
 
 def atan2_(input, other):
-    """In-place form of `flam_atan2`: angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+    """In-place form of `atan2`: angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
 
     Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_atan2_(input._h, other._h)
     if not h:
@@ -1917,7 +1917,7 @@ def atan2_(input, other):
 
 
 def atan2_out(input, other, out):
-    """`flam_atan2` into an existing tensor.
+    """`atan2` into an existing tensor.
 
     Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
 
@@ -1925,7 +1925,7 @@ def atan2_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_atan2_out(input._h, other._h, out._h)
     if not h:
@@ -1939,7 +1939,7 @@ def logical_and(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_and(input._h, other._h)
     if not h:
@@ -1948,14 +1948,14 @@ def logical_and(input, other):
 
 
 def logical_and_(input, other):
-    """In-place form of `flam_logical_and`: whether both elements are not 0.
+    """In-place form of `logical_and`: whether both elements are not 0.
 
     Whether both elements are not 0.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_and_(input._h, other._h)
     if not h:
@@ -1964,7 +1964,7 @@ def logical_and_(input, other):
 
 
 def logical_and_out(input, other, out):
-    """`flam_logical_and` into an existing tensor.
+    """`logical_and` into an existing tensor.
 
     Whether both elements are not 0.
 
@@ -1972,7 +1972,7 @@ def logical_and_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_and_out(input._h, other._h, out._h)
     if not h:
@@ -1986,7 +1986,7 @@ def logical_or(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_or(input._h, other._h)
     if not h:
@@ -1995,14 +1995,14 @@ def logical_or(input, other):
 
 
 def logical_or_(input, other):
-    """In-place form of `flam_logical_or`: whether at least one element is not 0.
+    """In-place form of `logical_or`: whether at least one element is not 0.
 
     Whether at least one element is not 0.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_or_(input._h, other._h)
     if not h:
@@ -2011,7 +2011,7 @@ def logical_or_(input, other):
 
 
 def logical_or_out(input, other, out):
-    """`flam_logical_or` into an existing tensor.
+    """`logical_or` into an existing tensor.
 
     Whether at least one element is not 0.
 
@@ -2019,7 +2019,7 @@ def logical_or_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_or_out(input._h, other._h, out._h)
     if not h:
@@ -2033,7 +2033,7 @@ def logical_xor(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_xor(input._h, other._h)
     if not h:
@@ -2042,14 +2042,14 @@ def logical_xor(input, other):
 
 
 def logical_xor_(input, other):
-    """In-place form of `flam_logical_xor`: whether exactly one element is not 0.
+    """In-place form of `logical_xor`: whether exactly one element is not 0.
 
     Whether exactly one element is not 0.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_xor_(input._h, other._h)
     if not h:
@@ -2058,7 +2058,7 @@ def logical_xor_(input, other):
 
 
 def logical_xor_out(input, other, out):
-    """`flam_logical_xor` into an existing tensor.
+    """`logical_xor` into an existing tensor.
 
     Whether exactly one element is not 0.
 
@@ -2066,7 +2066,7 @@ def logical_xor_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_logical_xor_out(input._h, other._h, out._h)
     if not h:
@@ -2080,7 +2080,7 @@ def bitwise_and(input, other):
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_and(input._h, other._h)
     if not h:
@@ -2089,14 +2089,14 @@ def bitwise_and(input, other):
 
 
 def bitwise_and_(input, other):
-    """In-place form of `flam_bitwise_and`: bitwise and of two elements; of bool the logical one.
+    """In-place form of `bitwise_and`: bitwise and of two elements; of bool the logical one.
 
     Bitwise and of two elements; of bool the logical one.
 
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_and_(input._h, other._h)
     if not h:
@@ -2105,7 +2105,7 @@ def bitwise_and_(input, other):
 
 
 def bitwise_and_out(input, other, out):
-    """`flam_bitwise_and` into an existing tensor.
+    """`bitwise_and` into an existing tensor.
 
     Bitwise and of two elements; of bool the logical one.
 
@@ -2113,7 +2113,7 @@ def bitwise_and_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_and_out(input._h, other._h, out._h)
     if not h:
@@ -2127,7 +2127,7 @@ def bitwise_or(input, other):
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_or(input._h, other._h)
     if not h:
@@ -2136,14 +2136,14 @@ def bitwise_or(input, other):
 
 
 def bitwise_or_(input, other):
-    """In-place form of `flam_bitwise_or`: bitwise or of two elements; of bool the logical one.
+    """In-place form of `bitwise_or`: bitwise or of two elements; of bool the logical one.
 
     Bitwise or of two elements; of bool the logical one.
 
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_or_(input._h, other._h)
     if not h:
@@ -2152,7 +2152,7 @@ def bitwise_or_(input, other):
 
 
 def bitwise_or_out(input, other, out):
-    """`flam_bitwise_or` into an existing tensor.
+    """`bitwise_or` into an existing tensor.
 
     Bitwise or of two elements; of bool the logical one.
 
@@ -2160,7 +2160,7 @@ def bitwise_or_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_or_out(input._h, other._h, out._h)
     if not h:
@@ -2174,7 +2174,7 @@ def bitwise_xor(input, other):
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_xor(input._h, other._h)
     if not h:
@@ -2183,14 +2183,14 @@ def bitwise_xor(input, other):
 
 
 def bitwise_xor_(input, other):
-    """In-place form of `flam_bitwise_xor`: bitwise exclusive or of two elements; of bool the logical one.
+    """In-place form of `bitwise_xor`: bitwise exclusive or of two elements; of bool the logical one.
 
     Bitwise exclusive or of two elements; of bool the logical one.
 
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_xor_(input._h, other._h)
     if not h:
@@ -2199,7 +2199,7 @@ def bitwise_xor_(input, other):
 
 
 def bitwise_xor_out(input, other, out):
-    """`flam_bitwise_xor` into an existing tensor.
+    """`bitwise_xor` into an existing tensor.
 
     Bitwise exclusive or of two elements; of bool the logical one.
 
@@ -2207,7 +2207,7 @@ def bitwise_xor_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     h = _fast.flam_bitwise_xor_out(input._h, other._h, out._h)
     if not h:
@@ -2221,7 +2221,7 @@ def bitwise_left_shift(input, other):
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     h = _fast.flam_bitwise_left_shift(input._h, other._h)
     if not h:
@@ -2230,14 +2230,14 @@ def bitwise_left_shift(input, other):
 
 
 def bitwise_left_shift_(input, other):
-    """In-place form of `flam_bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+    """In-place form of `bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
 
     `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
 
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     h = _fast.flam_bitwise_left_shift_(input._h, other._h)
     if not h:
@@ -2246,7 +2246,7 @@ def bitwise_left_shift_(input, other):
 
 
 def bitwise_left_shift_out(input, other, out):
-    """`flam_bitwise_left_shift` into an existing tensor.
+    """`bitwise_left_shift` into an existing tensor.
 
     `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
 
@@ -2254,7 +2254,7 @@ def bitwise_left_shift_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     h = _fast.flam_bitwise_left_shift_out(input._h, other._h, out._h)
     if not h:
@@ -2271,7 +2271,7 @@ def bitwise_right_shift(input, other):
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     h = _fast.flam_bitwise_right_shift(input._h, other._h)
     if not h:
@@ -2280,7 +2280,7 @@ def bitwise_right_shift(input, other):
 
 
 def bitwise_right_shift_(input, other):
-    """In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
+    """In-place form of `bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
 
     `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
     wide as the dtype.
@@ -2288,7 +2288,7 @@ def bitwise_right_shift_(input, other):
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     h = _fast.flam_bitwise_right_shift_(input._h, other._h)
     if not h:
@@ -2297,7 +2297,7 @@ def bitwise_right_shift_(input, other):
 
 
 def bitwise_right_shift_out(input, other, out):
-    """`flam_bitwise_right_shift` into an existing tensor.
+    """`bitwise_right_shift` into an existing tensor.
 
     `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
     wide as the dtype.
@@ -2306,7 +2306,7 @@ def bitwise_right_shift_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     h = _fast.flam_bitwise_right_shift_out(input._h, other._h, out._h)
     if not h:
@@ -2320,7 +2320,7 @@ def eq(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_eq(input._h, other._h)
     if not h:
@@ -2329,14 +2329,14 @@ def eq(input, other):
 
 
 def eq_(input, other):
-    """In-place form of `flam_eq`: whether `input` is equal to `other`, elementwise.
+    """In-place form of `eq`: whether `input` is equal to `other`, elementwise.
 
     Whether `input` is equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_eq_(input._h, other._h)
     if not h:
@@ -2345,7 +2345,7 @@ def eq_(input, other):
 
 
 def eq_out(input, other, out):
-    """`flam_eq` into an existing tensor.
+    """`eq` into an existing tensor.
 
     Whether `input` is equal to `other`, elementwise.
 
@@ -2353,7 +2353,7 @@ def eq_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_eq_out(input._h, other._h, out._h)
     if not h:
@@ -2367,7 +2367,7 @@ def ne(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_ne(input._h, other._h)
     if not h:
@@ -2376,14 +2376,14 @@ def ne(input, other):
 
 
 def ne_(input, other):
-    """In-place form of `flam_ne`: whether `input` is not equal to `other`, elementwise.
+    """In-place form of `ne`: whether `input` is not equal to `other`, elementwise.
 
     Whether `input` is not equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_ne_(input._h, other._h)
     if not h:
@@ -2392,7 +2392,7 @@ def ne_(input, other):
 
 
 def ne_out(input, other, out):
-    """`flam_ne` into an existing tensor.
+    """`ne` into an existing tensor.
 
     Whether `input` is not equal to `other`, elementwise.
 
@@ -2400,7 +2400,7 @@ def ne_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_ne_out(input._h, other._h, out._h)
     if not h:
@@ -2414,7 +2414,7 @@ def lt(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_lt(input._h, other._h)
     if not h:
@@ -2423,14 +2423,14 @@ def lt(input, other):
 
 
 def lt_(input, other):
-    """In-place form of `flam_lt`: whether `input` is less than `other`, elementwise.
+    """In-place form of `lt`: whether `input` is less than `other`, elementwise.
 
     Whether `input` is less than `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_lt_(input._h, other._h)
     if not h:
@@ -2439,7 +2439,7 @@ def lt_(input, other):
 
 
 def lt_out(input, other, out):
-    """`flam_lt` into an existing tensor.
+    """`lt` into an existing tensor.
 
     Whether `input` is less than `other`, elementwise.
 
@@ -2447,7 +2447,7 @@ def lt_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_lt_out(input._h, other._h, out._h)
     if not h:
@@ -2461,7 +2461,7 @@ def le(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_le(input._h, other._h)
     if not h:
@@ -2470,14 +2470,14 @@ def le(input, other):
 
 
 def le_(input, other):
-    """In-place form of `flam_le`: whether `input` is less than or equal to `other`, elementwise.
+    """In-place form of `le`: whether `input` is less than or equal to `other`, elementwise.
 
     Whether `input` is less than or equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_le_(input._h, other._h)
     if not h:
@@ -2486,7 +2486,7 @@ def le_(input, other):
 
 
 def le_out(input, other, out):
-    """`flam_le` into an existing tensor.
+    """`le` into an existing tensor.
 
     Whether `input` is less than or equal to `other`, elementwise.
 
@@ -2494,7 +2494,7 @@ def le_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_le_out(input._h, other._h, out._h)
     if not h:
@@ -2508,7 +2508,7 @@ def gt(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_gt(input._h, other._h)
     if not h:
@@ -2517,14 +2517,14 @@ def gt(input, other):
 
 
 def gt_(input, other):
-    """In-place form of `flam_gt`: whether `input` is greater than `other`, elementwise.
+    """In-place form of `gt`: whether `input` is greater than `other`, elementwise.
 
     Whether `input` is greater than `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_gt_(input._h, other._h)
     if not h:
@@ -2533,7 +2533,7 @@ def gt_(input, other):
 
 
 def gt_out(input, other, out):
-    """`flam_gt` into an existing tensor.
+    """`gt` into an existing tensor.
 
     Whether `input` is greater than `other`, elementwise.
 
@@ -2541,7 +2541,7 @@ def gt_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_gt_out(input._h, other._h, out._h)
     if not h:
@@ -2555,7 +2555,7 @@ def ge(input, other):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_ge(input._h, other._h)
     if not h:
@@ -2564,14 +2564,14 @@ def ge(input, other):
 
 
 def ge_(input, other):
-    """In-place form of `flam_ge`: whether `input` is greater than or equal to `other`, elementwise.
+    """In-place form of `ge`: whether `input` is greater than or equal to `other`, elementwise.
 
     Whether `input` is greater than or equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_ge_(input._h, other._h)
     if not h:
@@ -2580,7 +2580,7 @@ def ge_(input, other):
 
 
 def ge_out(input, other, out):
-    """`flam_ge` into an existing tensor.
+    """`ge` into an existing tensor.
 
     Whether `input` is greater than or equal to `other`, elementwise.
 
@@ -2588,7 +2588,7 @@ def ge_out(input, other, out):
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_ge_out(input._h, other._h, out._h)
     if not h:
@@ -2605,7 +2605,7 @@ def isclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
     - `atol`: absolute tolerance, at least 0; default 1e-8.
     - `equal_nan`: whether two NaN count as close; default false.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` where the dtypes differ; `InvalidArgumentError` for a negative tolerance.
     """
     h = _fast.flam_isclose(input._h, other._h, rtol, atol, equal_nan)
     if not h:
@@ -2614,7 +2614,7 @@ def isclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 
 def allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
-    """Whether all elements are close in the sense of `flam_isclose`.
+    """Whether all elements are close in the sense of `isclose`.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; dtype of `input`.
@@ -2623,7 +2623,7 @@ def allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
     - `equal_nan`: whether two NaN count as close; default false.
     - `out_close`: the answer.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` where the dtypes differ; `InvalidArgumentError` for a negative tolerance.
     """
     _o0 = _out_cell["flam_bool *"]()
     h = _blocking.flam_allclose(input._h, other._h, rtol, atol, equal_nan, _o0)
@@ -2639,7 +2639,7 @@ def equal(input, other):
     - `other`: any shape and dtype.
     - `out_equal`: the answer; false where shapes differ.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DeviceMismatchError`.
     """
     _o0 = _out_cell["flam_bool *"]()
     h = _blocking.flam_equal(input._h, other._h, _o0)
@@ -2659,7 +2659,7 @@ def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     - `dilation`: distance of the window's elements; default 1.
     - `groups`: number of separate groups of channels; default 1.
     - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
     """
     if stride.__class__ in _NUMBERS:
         stride = (stride,)
@@ -2684,7 +2684,7 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     - `dilation`: distance of the window's elements; default 1.
     - `groups`: number of separate groups of channels; default 1.
     - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
     """
     if stride.__class__ in _NUMBERS:
         stride = (stride,)
@@ -2699,7 +2699,7 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """Transposed convolution in two dimensions: the gradient of `flam_conv2d` by its input, as an op.
+    """Transposed convolution in two dimensions: the gradient of `conv2d` by its input, as an op.
 
     - `input`: [n, c, h, w] or [c, h, w], floating point.
     - `weight`: [c, o / groups, kh, kw], dtype of `input`.
@@ -2710,7 +2710,7 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
     - `groups`: number of separate groups of channels; default 1.
     - `dilation`: distance of the window's elements; default 1.
     - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
-    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
     """
     if stride.__class__ in _NUMBERS:
         stride = (stride,)
@@ -2731,7 +2731,7 @@ def scalar_f64(value):
 
     - `value`: the number.
     - returns: a 0-d f64 tensor on the cpu that counts as a floating-point number.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_scalar_f64(value)
     if not h:
@@ -2744,7 +2744,7 @@ def scalar_i64(value):
 
     - `value`: the number.
     - returns: a 0-d i64 tensor on the cpu that counts as an integer.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_scalar_i64(value)
     if not h:
@@ -2757,7 +2757,7 @@ def scalar_bool(value):
 
     - `value`: the truth value.
     - returns: a 0-d bool tensor on the cpu that counts as a bool.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_scalar_bool(value)
     if not h:
@@ -2773,7 +2773,7 @@ def empty(size, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -2791,7 +2791,7 @@ def zeros(size, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -2809,7 +2809,7 @@ def ones(size, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -2828,7 +2828,7 @@ def full(size, fill_value, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -2848,7 +2848,7 @@ def arange(start, end, step, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [ceil((end - start) / step)].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `step` is 0 or points away from `end`.
+    - errors: `InvalidArgumentError` where `step` is 0 or points away from `end`.
     """
     h = _fast.flam_arange(start._h, end._h, step._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -2862,7 +2862,7 @@ def fill_(input, value):
     - `input`: the tensor to fill.
     - `value`: a number or 0-d tensor.
     - returns: `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `value` is not 0-d; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `ShapeError` where `value` is not 0-d; `RuntimeError` for a leaf that requires grad.
     """
     h = _fast.flam_fill_(input._h, value._h)
     if not h:
@@ -2875,7 +2875,7 @@ def zero_(input):
 
     - `input`: the tensor to clear.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `RuntimeError` for a leaf that requires grad.
     """
     h = _fast.flam_zero_(input._h)
     if not h:
@@ -2890,7 +2890,7 @@ def copy_(input, src, non_blocking=False):
     - `src`: a tensor whose shape broadcasts to `input`'s; any dtype and device.
     - `non_blocking`: whether a copy from or to pinned host memory may still run on return; default false.
     - returns: `input`.
-    - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `ShapeError`; `RuntimeError` for a leaf that requires grad.
     """
     h = _blocking.flam_copy_(input._h, src._h, non_blocking)
     if not h:
@@ -2907,7 +2907,7 @@ def to(input, device=None, dtype=None, non_blocking=False, copy=False):
     - `non_blocking`: whether a copy from or to pinned host memory may still run on return; default false.
     - `copy`: whether to copy even where nothing changes; default false.
     - returns: shape of `input`; gradients flow back to `input`'s device and dtype.
-    - errors: `FLAM_ERROR_NO_GPU` where the device does not exist; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `DeviceError` where the device does not exist; `OutOfMemoryError`.
     """
     h = _blocking.flam_to(input._h, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code, non_blocking, copy)
     if not h:
@@ -2921,7 +2921,7 @@ def resize_(input, size):
     - `input`: a tensor that does not require grad.
     - `size`: the new shape.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` where `input` requires grad; `FLAM_ERROR_SHAPE` for a negative size.
+    - errors: `RuntimeError` where `input` requires grad; `ShapeError` for a negative size.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -2940,7 +2940,7 @@ def empty_strided(size, stride, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of that geometry.
-    - errors: `FLAM_ERROR_SHAPE` for negative numbers or lists of different length; out of memory.
+    - errors: `ShapeError` for negative numbers or lists of different length; out of memory.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -2960,7 +2960,7 @@ def empty_like(input, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `OutOfMemoryError`.
     """
     h = _fast.flam_empty_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -2976,7 +2976,7 @@ def zeros_like(input, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `OutOfMemoryError`.
     """
     h = _fast.flam_zeros_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -2992,7 +2992,7 @@ def ones_like(input, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `OutOfMemoryError`.
     """
     h = _fast.flam_ones_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -3009,7 +3009,7 @@ def full_like(input, fill_value, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` where `fill_value` is not 0-d; `OutOfMemoryError`.
     """
     h = _fast.flam_full_like(input._h, fill_value._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -3027,7 +3027,7 @@ def linspace(start, end, steps, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [steps].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    - errors: `InvalidArgumentError` where `steps` is negative.
     """
     h = _fast.flam_linspace(start, end, steps, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -3046,7 +3046,7 @@ def logspace(start, end, steps, base=10, dtype=None, device=None, requires_grad=
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [steps].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    - errors: `InvalidArgumentError` where `steps` is negative.
     """
     h = _fast.flam_logspace(start, end, steps, base, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -3063,7 +3063,7 @@ def eye(n, m=None, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [n, m].
-    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    - errors: `ShapeError` for negative numbers.
     """
     h = _fast.flam_eye(n, _NULL if m is None else (m,), 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -3077,7 +3077,7 @@ def tril(input, diagonal=0):
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     h = _fast.flam_tril(input._h, diagonal)
     if not h:
@@ -3086,14 +3086,14 @@ def tril(input, diagonal=0):
 
 
 def tril_(input, diagonal=0):
-    """In-place form of `flam_tril`: the lower triangle of matrices; zeros above.
+    """In-place form of `tril`: the lower triangle of matrices; zeros above.
 
     The lower triangle of matrices; zeros above.
 
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     h = _fast.flam_tril_(input._h, diagonal)
     if not h:
@@ -3102,7 +3102,7 @@ def tril_(input, diagonal=0):
 
 
 def tril_out(input, diagonal=0, out=None):
-    """`flam_tril` into an existing tensor.
+    """`tril` into an existing tensor.
 
     The lower triangle of matrices; zeros above.
 
@@ -3110,7 +3110,7 @@ def tril_out(input, diagonal=0, out=None):
     - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     h = _fast.flam_tril_out(input._h, diagonal, out._h)
     if not h:
@@ -3124,7 +3124,7 @@ def triu(input, diagonal=0):
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     h = _fast.flam_triu(input._h, diagonal)
     if not h:
@@ -3133,14 +3133,14 @@ def triu(input, diagonal=0):
 
 
 def triu_(input, diagonal=0):
-    """In-place form of `flam_triu`: the upper triangle of matrices; zeros below.
+    """In-place form of `triu`: the upper triangle of matrices; zeros below.
 
     The upper triangle of matrices; zeros below.
 
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     h = _fast.flam_triu_(input._h, diagonal)
     if not h:
@@ -3149,7 +3149,7 @@ def triu_(input, diagonal=0):
 
 
 def triu_out(input, diagonal=0, out=None):
-    """`flam_triu` into an existing tensor.
+    """`triu` into an existing tensor.
 
     The upper triangle of matrices; zeros below.
 
@@ -3157,7 +3157,7 @@ def triu_out(input, diagonal=0, out=None):
     - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     h = _fast.flam_triu_out(input._h, diagonal, out._h)
     if not h:
@@ -3170,7 +3170,7 @@ def dataset_from_tensors(tensors):
 
     - `tensors`: at least one, all with the same size of dimension 0.
     - returns: the data set; it shares the tensors' memory.
-    - errors: `FLAM_ERROR_SHAPE` where the sizes differ; `FLAM_ERROR_INVALID_ARGUMENT` for an empty list.
+    - errors: `ShapeError` where the sizes differ; `InvalidArgumentError` for an empty list.
     """
     h = _fast.flam_dataset_from_tensors([_t._h for _t in tensors], _len(tensors))
     if not h:
@@ -3183,7 +3183,7 @@ def dataset_new(vtable):
 
     - `vtable`: its functions; copied. `drop` is called also where this call fails.
     - returns: the data set.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown struct size or a missing `fetch`.
+    - errors: `InvalidArgumentError` for an unknown struct size or a missing `fetch`.
     """
     h = _fast.flam_dataset_new(vtable)
     if not h:
@@ -3203,7 +3203,7 @@ def dataset_size(dataset):
 def dataset_release(dataset):
     """Drops a reference to a data set.
 
-    - `dataset`: the data set, or `NULL`.
+    - `dataset`: the data set, or `None`.
     """
     _fast.flam_dataset_release(_NULL if dataset is None else dataset._h)
 
@@ -3220,9 +3220,9 @@ def loader_new(dataset, options=None):
     """A loader over a data set.
 
     - `dataset`: where samples come from; kept alive.
-    - `options`: how to make batches; default: those of `flam_loader_options_init`.
+    - `options`: how to make batches; default: those of `loader_options_init`.
     - returns: the loader, before the first batch of epoch 0.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
+    - errors: `InvalidArgumentError` for an option out of range, naming it.
     """
     h = _fast.flam_loader_new(dataset._h, _NULL if options is None else options)
     if not h:
@@ -3238,7 +3238,7 @@ def loader_next(loader):
     - `out_batch`: the batch's tensors, or NULL at the epoch's end (or where the batch is an item).
     - `out_item`: what a host data set made instead of a list, or NULL; the caller owns it.
     - returns: `FLAM_OK`.
-    - errors: what the data set's fetch failed with; the batch counts as delivered. `FLAM_ERROR_CALLBACK` where a worker did not deliver within the option `timeout`; the next call waits for the same batch again.
+    - errors: what the data set's fetch failed with; the batch counts as delivered. `RuntimeError` where a worker did not deliver within the option `timeout`; the next call waits for the same batch again.
     """
     _o0 = _out_cell["flam_tensor_list **"]()
     _o1 = _out_cell["void **"]()
@@ -3258,14 +3258,14 @@ def loader_size(loader):
 
 
 def loader_wait(loader, seconds):
-    """Waits until `flam_loader_next` need not wait for a worker, or the time is over: for hosts that
+    """Waits until `loader_next` need not wait for a worker, or the time is over: for hosts that
     look for signals in between.
 
     - `loader`: the loader.
     - `seconds`: how long to wait at most; 0 only asks.
-    - `out_ready`: whether the next batch is there; also true where nothing is in flight, and without workers, as `flam_loader_next` itself fetches then.
+    - `out_ready`: whether the next batch is there; also true where nothing is in flight, and without workers, as `loader_next` itself fetches then.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative time.
+    - errors: `InvalidArgumentError` for a negative time.
     """
     _o0 = _out_cell["flam_bool *"]()
     h = _blocking.flam_loader_wait(loader._h, seconds, _o0)
@@ -3301,7 +3301,7 @@ def loader_seek(loader, epoch, batch=0):
     - `epoch`: from 0.
     - `batch`: batches of it to skip, without fetching them; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX` where the position is outside the epoch.
+    - errors: `OutOfRangeError` where the position is outside the epoch.
     """
     h = _blocking.flam_loader_seek(loader._h, epoch, batch)
     if h:
@@ -3312,13 +3312,13 @@ def loader_submit(loader, indices):
     """Queues a batch of the caller's own choice, for loaders whose order is made by a host language's sampler.
 
     Queues a batch of the caller's own choice, for loaders whose order is made by a host language's
-    sampler. It is delivered by `flam_loader_next` in the order of submission, and the loader makes
+    sampler. It is delivered by `loader_next` in the order of submission, and the loader makes
     no batches of its own from the first submission on.
 
     - `loader`: the loader.
     - `indices`: the samples of the batch.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     if indices.__class__ in _NUMBERS:
         indices = (indices,)
@@ -3330,7 +3330,7 @@ def loader_submit(loader, indices):
 def loader_release(loader):
     """Stops the workers and drops a reference to a loader.
 
-    - `loader`: the loader, or `NULL`.
+    - `loader`: the loader, or `None`.
     """
     _blocking.flam_loader_release(_NULL if loader is None else loader._h)
 
@@ -3341,7 +3341,7 @@ def device_parse(text):
     - `text`: "cpu", "cuda", "cuda:1", "sim" or "sim:0"; without a number it means the current device of its type.
     - `out_device`: the device; it need not exist.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` with the accepted forms.
+    - errors: `InvalidArgumentError` with the accepted forms.
     """
     _o0 = _out_cell["flam_device *"]()
     h = _fast.flam_device_parse(text.encode(), _o0)
@@ -3400,7 +3400,7 @@ def device_is_available(type):
     """Whether there is a device of a kind.
 
     - `type`: the kind.
-    - returns: whether `flam_device_count` is above 0.
+    - returns: whether `device_count` is above 0.
     """
     return _bool(_fast.flam_device_is_available(_E_flam_device_type[type]))
 
@@ -3457,7 +3457,7 @@ def device_capability(device):
     - `out_major`: its first number; 0 for the cpu and simulated devices.
     - `out_minor`: its second number.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     _o0 = _out_cell["int32_t *"]()
     _o1 = _out_cell["int32_t *"]()
@@ -3474,7 +3474,7 @@ def device_memory_info(device):
     - `out_free`: bytes that it could still give.
     - `out_total`: bytes in all.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device; `FLAM_ERROR_DEVICE_LOST`.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device; `DeviceError`.
     """
     _o0 = _out_cell["int64_t *"]()
     _o1 = _out_cell["int64_t *"]()
@@ -3508,7 +3508,7 @@ def device_set_current(device):
 
     - `device`: the device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _fast.flam_device_set_current(0 if device is None else _device_code(device))
     if h:
@@ -3519,9 +3519,9 @@ def device_push(device):
     """Opens a scope in which a device is the current one of its kind.
 
     - `device`: the device.
-    - `out_scope`: the token for `flam_scope_pop`.
+    - `out_scope`: the token for `scope_pop`.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     _o0 = _out_cell["flam_scope *"]()
     h = _fast.flam_device_push(0 if device is None else _device_code(device), _o0)
@@ -3535,7 +3535,7 @@ def device_synchronize(device):
 
     - `device`: the device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed; `FLAM_ERROR_NO_GPU`.
+    - errors: `DeviceError` where a kernel failed; `DeviceError`.
     """
     h = _blocking.flam_device_synchronize(0 if device is None else _device_code(device))
     if h:
@@ -3566,7 +3566,7 @@ def set_num_threads(num_threads):
 
     - `num_threads`: at least 1.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where it is below 1, or inside a parallel loop.
+    - errors: `InvalidArgumentError` where it is below 1, or inside a parallel loop.
     """
     h = _blocking.flam_set_num_threads(num_threads)
     if h:
@@ -3588,7 +3588,7 @@ def use_deterministic_algorithms(mode, warn_only=False):
 def are_deterministic_algorithms_enabled():
     """Whether results must be the same in every run.
 
-    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    - returns: what `use_deterministic_algorithms` set last; false at the start.
     """
     return _bool(_fast.flam_are_deterministic_algorithms_enabled())
 
@@ -3596,7 +3596,7 @@ def are_deterministic_algorithms_enabled():
 def is_deterministic_algorithms_warn_only_enabled():
     """Whether an operation that cannot give the same results in every run would only be warned of.
 
-    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    - returns: what `use_deterministic_algorithms` set last; false at the start.
     """
     return _bool(_fast.flam_is_deterministic_algorithms_warn_only_enabled())
 
@@ -3606,7 +3606,7 @@ def library_directory_add(path):
 
     - `path`: the directory; it counts for libraries that are not open yet.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `path` is empty.
+    - errors: `InvalidArgumentError` where `path` is empty.
     """
     h = _fast.flam_library_directory_add(path.encode())
     if h:
@@ -3635,7 +3635,7 @@ def version_require(major, minor):
     - `major`: the header's `FLAM_VERSION_MAJOR`.
     - `minor`: the header's `FLAM_VERSION_MINOR`.
     - returns: `FLAM_OK` where the library is of that major version and not older.
-    - errors: `FLAM_ERROR_ABI_VERSION` with both versions.
+    - errors: `LibraryError` with both versions.
     """
     h = _fast.flam_version_require(major, minor)
     if h:
@@ -3645,7 +3645,7 @@ def version_require(major, minor):
 def error_code():
     """The pending error's code.
 
-    - returns: a `flam_status`; `FLAM_OK` where no error is pending on this thread.
+    - returns: a `status`; `FLAM_OK` where no error is pending on this thread.
     """
     return _fast.flam_error_code()
 
@@ -3666,7 +3666,7 @@ def error_clear():
 def error_take():
     """Takes the pending error off this thread, for another thread or a later moment.
 
-    - returns: the error, or `NULL` where none is pending.
+    - returns: the error, or `None` where none is pending.
     - errors: none.
     """
     h = _fast.flam_error_take()
@@ -3684,19 +3684,19 @@ def error_restore(error):
 
 
 def error_set(message, payload, drop):
-    """Records a failure from inside a callback, which then returns `FLAM_ERROR_CALLBACK`.
+    """Records a failure from inside a callback, which then returns `RuntimeError`.
 
-    - `message`: what went wrong, UTF-8; `NULL` says nothing.
-    - `payload`: the host language's own exception object, or `NULL`; given back by `flam_error_payload`.
-    - `drop`: called exactly once with `payload` when the record is cleared or released; may be `NULL`.
+    - `message`: what went wrong, UTF-8; `None` says nothing.
+    - `payload`: the host language's own exception object, or `None`; given back by `error_payload`.
+    - `drop`: called exactly once with `payload` when the record is cleared or released; may be `None`.
     """
     _fast.flam_error_set(_NULL if message is None else message.encode(), _NULL if payload is None else payload, _NULL if drop is None else drop)
 
 
 def error_payload():
-    """The payload given to `flam_error_set` for the pending error.
+    """The payload given to `error_set` for the pending error.
 
-    - returns: the payload, or `NULL` where there is none.
+    - returns: the payload, or `None` where there is none.
     """
     return _fast.flam_error_payload()
 
@@ -3704,8 +3704,8 @@ def error_payload():
 def error_code_of(error):
     """The code of a taken error.
 
-    - `error`: an error from `flam_error_take`.
-    - returns: its code, a `flam_status`.
+    - `error`: an error from `error_take`.
+    - returns: its code, a `status`.
     """
     return _fast.flam_error_code_of(error._h)
 
@@ -3713,7 +3713,7 @@ def error_code_of(error):
 def error_message_of(error):
     """The text of a taken error.
 
-    - `error`: an error from `flam_error_take`.
+    - `error`: an error from `error_take`.
     - returns: UTF-8, valid as long as `error`.
     """
     return _text(_fast.flam_error_message_of(error._h))
@@ -3722,7 +3722,7 @@ def error_message_of(error):
 def error_release(error):
     """Releases a taken error.
 
-    - `error`: the error, or `NULL`.
+    - `error`: the error, or `None`.
     """
     _fast.flam_error_release(_NULL if error is None else error._h)
 
@@ -3753,7 +3753,7 @@ def frame_pop(scope):
 
     - `scope`: the token of the innermost open frame.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SCOPE` where `scope` is not this thread's innermost frame.
+    - errors: `RuntimeError` where `scope` is not this thread's innermost frame.
     """
     h = _fast.flam_frame_pop(scope)
     if h:
@@ -3761,7 +3761,7 @@ def frame_pop(scope):
 
 
 def leak_tracking(enabled):
-    """Starts or stops recording where handles are made, for `flam_leak_report`.
+    """Starts or stops recording where handles are made, for `leak_report`.
 
     - `enabled`: whether to record; off at start unless `FLAMBEAU_TRACK_HANDLES=1`.
     """
@@ -3782,7 +3782,7 @@ def generator_new(device=None):
 
     - `device`: whose tensors it fills; default: the cpu.
     - returns: the generator.
-    - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+    - errors: `DeviceError` where the device does not exist.
     """
     h = _fast.flam_generator_new(0 if device is None else _device_code(device))
     if not h:
@@ -3795,7 +3795,7 @@ def generator_default(device=None):
 
     - `device`: the device; default: the cpu.
     - returns: the generator.
-    - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+    - errors: `DeviceError` where the device does not exist.
     """
     h = _fast.flam_generator_default(0 if device is None else _device_code(device))
     if not h:
@@ -3847,8 +3847,8 @@ def generator_set_state(generator, seed, offset):
     """Sets a generator's state.
 
     - `generator`: the generator.
-    - `seed`: from `flam_generator_initial_seed`.
-    - `offset`: from `flam_generator_offset`.
+    - `seed`: from `generator_initial_seed`.
+    - `offset`: from `generator_offset`.
     - returns: `FLAM_OK`.
     - errors: none but those of a failed operand.
     """
@@ -3869,7 +3869,7 @@ def generator_device(generator):
 def generator_release(generator):
     """Drops a reference to a generator.
 
-    - `generator`: the generator, or `NULL`.
+    - `generator`: the generator, or `None`.
     """
     _fast.flam_generator_release(_NULL if generator is None else generator._h)
 
@@ -3895,7 +3895,7 @@ def index(input, kinds, bounds, tensors=None):
     - `bounds`: three numbers per item: start, stop (past an end is fine: INT64_MAX for none) and step of a slice; the index, twice unused; the truth value, twice unused; all unused for other kinds.
     - `tensors`: one per item of kind `FLAM_INDEX_TENSOR`, in order; int64, int32, bool or uint8 (a mask).
     - returns: what the items select; dimensions of tensors that stand apart come first.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range or too many items; `FLAM_ERROR_SHAPE` for tensors that do not broadcast; `FLAM_ERROR_DTYPE` for tensors of another dtype; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
+    - errors: `OutOfRangeError` for an index out of range or too many items; `ShapeError` for tensors that do not broadcast; `DtypeError` for tensors of another dtype; `InvalidArgumentError` for a step below 1.
     """
     if kinds.__class__ in _NUMBERS:
         kinds = (kinds,)
@@ -3911,13 +3911,13 @@ def index_put_(input, kinds, bounds, tensors, values, accumulate=False):
     """Python's `input[items] = values`, in place.
 
     - `input`: the tensor to write to.
-    - `kinds`: what each item is, as for `flam_index`.
-    - `bounds`: three numbers per item, as for `flam_index`.
-    - `tensors`: the index tensors, as for `flam_index`.
+    - `kinds`: what each item is, as for `index`.
+    - `bounds`: three numbers per item, as for `index`.
+    - `tensors`: the index tensors, as for `index`.
     - `values`: a number, or a tensor whose shape broadcasts to what the items select.
     - `accumulate`: whether to add instead of replacing; equal indices then add up; default false.
     - returns: `input`.
-    - errors: as `flam_index`; `FLAM_ERROR_SHAPE` where `values` do not broadcast; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: as `index`; `ShapeError` where `values` do not broadcast; `RuntimeError` for a leaf that requires grad.
     """
     if kinds.__class__ in _NUMBERS:
         kinds = (kinds,)
@@ -3936,7 +3936,7 @@ def index_select(input, dim, index):
     - `dim`: the dimension that `index` counts.
     - `index`: [n] or 0-d, int64 or int32.
     - returns: `input`'s shape with size n along `dim`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more dimensions.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` for an index of more dimensions.
     """
     h = _fast.flam_index_select(input._h, dim, index._h)
     if not h:
@@ -3945,7 +3945,7 @@ def index_select(input, dim, index):
 
 
 def index_select_out(input, dim, index, out):
-    """`flam_index_select` into an existing tensor.
+    """`index_select` into an existing tensor.
 
     The slices of a dimension that an index names.
 
@@ -3954,7 +3954,7 @@ def index_select_out(input, dim, index, out):
     - `index`: [n] or 0-d, int64 or int32.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more dimensions.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` for an index of more dimensions.
     """
     h = _fast.flam_index_select_out(input._h, dim, index._h, out._h)
     if not h:
@@ -3971,7 +3971,7 @@ def index_add(input, dim, index, source, alpha=1):
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - `alpha`: factor of `source`; default 1.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_index_add(input._h, dim, index._h, source._h, alpha)
     if not h:
@@ -3980,7 +3980,7 @@ def index_add(input, dim, index, source, alpha=1):
 
 
 def index_add_(input, dim, index, source, alpha=1):
-    """In-place form of `flam_index_add`: adds slices to the slices of a tensor that an index names; equal indices add up.
+    """In-place form of `index_add`: adds slices to the slices of a tensor that an index names; equal indices add up.
 
     Adds slices to the slices of a tensor that an index names; equal indices add up.
 
@@ -3990,7 +3990,7 @@ def index_add_(input, dim, index, source, alpha=1):
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - `alpha`: factor of `source`; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_index_add_(input._h, dim, index._h, source._h, alpha)
     if not h:
@@ -3999,7 +3999,7 @@ def index_add_(input, dim, index, source, alpha=1):
 
 
 def index_add_out(input, dim, index, source, alpha=1, out=None):
-    """`flam_index_add` into an existing tensor.
+    """`index_add` into an existing tensor.
 
     Adds slices to the slices of a tensor that an index names; equal indices add up.
 
@@ -4010,7 +4010,7 @@ def index_add_out(input, dim, index, source, alpha=1, out=None):
     - `alpha`: factor of `source`; default 1.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_index_add_out(input._h, dim, index._h, source._h, alpha, out._h)
     if not h:
@@ -4026,7 +4026,7 @@ def index_copy(input, dim, index, source):
     - `index`: [n] or 0-d, int64 or int32.
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_index_copy(input._h, dim, index._h, source._h)
     if not h:
@@ -4035,7 +4035,7 @@ def index_copy(input, dim, index, source):
 
 
 def index_copy_(input, dim, index, source):
-    """In-place form of `flam_index_copy`: replaces the slices that an index names.
+    """In-place form of `index_copy`: replaces the slices that an index names.
 
     Replaces the slices that an index names.
 
@@ -4044,7 +4044,7 @@ def index_copy_(input, dim, index, source):
     - `index`: [n] or 0-d, int64 or int32.
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_index_copy_(input._h, dim, index._h, source._h)
     if not h:
@@ -4053,7 +4053,7 @@ def index_copy_(input, dim, index, source):
 
 
 def index_copy_out(input, dim, index, source, out):
-    """`flam_index_copy` into an existing tensor.
+    """`index_copy` into an existing tensor.
 
     Replaces the slices that an index names.
 
@@ -4063,7 +4063,7 @@ def index_copy_out(input, dim, index, source, out):
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_index_copy_out(input._h, dim, index._h, source._h, out._h)
     if not h:
@@ -4079,7 +4079,7 @@ def index_fill(input, dim, index, value):
     - `index`: [n] or 0-d, int64 or int32.
     - `value`: a number or 0-d tensor.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` where `value` is not 0-d.
     """
     h = _fast.flam_index_fill(input._h, dim, index._h, value._h)
     if not h:
@@ -4088,7 +4088,7 @@ def index_fill(input, dim, index, value):
 
 
 def index_fill_(input, dim, index, value):
-    """In-place form of `flam_index_fill`: sets the slices that an index names to one value.
+    """In-place form of `index_fill`: sets the slices that an index names to one value.
 
     Sets the slices that an index names to one value.
 
@@ -4097,7 +4097,7 @@ def index_fill_(input, dim, index, value):
     - `index`: [n] or 0-d, int64 or int32.
     - `value`: a number or 0-d tensor.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` where `value` is not 0-d.
     """
     h = _fast.flam_index_fill_(input._h, dim, index._h, value._h)
     if not h:
@@ -4112,7 +4112,7 @@ def gather(input, dim, index):
     - `dim`: the dimension that `index` counts.
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - returns: `index`'s shape, `input`'s dtype.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_gather(input._h, dim, index._h)
     if not h:
@@ -4121,7 +4121,7 @@ def gather(input, dim, index):
 
 
 def gather_out(input, dim, index, out):
-    """`flam_gather` into an existing tensor.
+    """`gather` into an existing tensor.
 
     Elements picked along a dimension: `out[i][j] = input[index[i][j]][j]` for `dim` 0.
 
@@ -4130,7 +4130,7 @@ def gather_out(input, dim, index, out):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_gather_out(input._h, dim, index._h, out._h)
     if not h:
@@ -4147,7 +4147,7 @@ def scatter(input, dim, index, src):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
     - returns: shape and dtype of `input`. Where an index occurs twice, one of the values stays.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_scatter(input._h, dim, index._h, src._h)
     if not h:
@@ -4156,7 +4156,7 @@ def scatter(input, dim, index, src):
 
 
 def scatter_(input, dim, index, src):
-    """In-place form of `flam_scatter`: elements written along a dimension:
+    """In-place form of `scatter`: elements written along a dimension:
 
     Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
     `input`.
@@ -4166,7 +4166,7 @@ def scatter_(input, dim, index, src):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_scatter_(input._h, dim, index._h, src._h)
     if not h:
@@ -4175,7 +4175,7 @@ def scatter_(input, dim, index, src):
 
 
 def scatter_out(input, dim, index, src, out):
-    """`flam_scatter` into an existing tensor.
+    """`scatter` into an existing tensor.
 
     Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
     `input`.
@@ -4186,7 +4186,7 @@ def scatter_out(input, dim, index, src, out):
     - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_scatter_out(input._h, dim, index._h, src._h, out._h)
     if not h:
@@ -4203,7 +4203,7 @@ def scatter_add(input, dim, index, src):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: not smaller than `index`; `input`'s dtype.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_scatter_add(input._h, dim, index._h, src._h)
     if not h:
@@ -4212,7 +4212,7 @@ def scatter_add(input, dim, index, src):
 
 
 def scatter_add_(input, dim, index, src):
-    """In-place form of `flam_scatter_add`: elements added along a dimension:
+    """In-place form of `scatter_add`: elements added along a dimension:
 
     Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
     add up.
@@ -4222,7 +4222,7 @@ def scatter_add_(input, dim, index, src):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: not smaller than `index`; `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_scatter_add_(input._h, dim, index._h, src._h)
     if not h:
@@ -4231,7 +4231,7 @@ def scatter_add_(input, dim, index, src):
 
 
 def scatter_add_out(input, dim, index, src, out):
-    """`flam_scatter_add` into an existing tensor.
+    """`scatter_add` into an existing tensor.
 
     Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
     add up.
@@ -4242,7 +4242,7 @@ def scatter_add_out(input, dim, index, src, out):
     - `src`: not smaller than `index`; `input`'s dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_scatter_add_out(input._h, dim, index._h, src._h, out._h)
     if not h:
@@ -4256,7 +4256,7 @@ def masked_select(input, mask):
     - `input`: any shape that broadcasts with `mask`'s.
     - `mask`: bool.
     - returns: 1-d; how long depends on the mask's values.
-    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
+    - errors: `DtypeError` where `mask` is not bool; `ShapeError`.
     """
     h = _blocking.flam_masked_select(input._h, mask._h)
     if not h:
@@ -4271,7 +4271,7 @@ def masked_scatter(input, mask, source):
     - `mask`: bool; broadcasts to `input`'s shape.
     - `source`: at least as many elements as there are true ones; `input`'s dtype.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    - errors: `DtypeError`; `ShapeError` where the source is too short.
     """
     h = _blocking.flam_masked_scatter(input._h, mask._h, source._h)
     if not h:
@@ -4280,7 +4280,7 @@ def masked_scatter(input, mask, source):
 
 
 def masked_scatter_(input, mask, source):
-    """In-place form of `flam_masked_scatter`: writes the elements of a source, in order, where a mask is true.
+    """In-place form of `masked_scatter`: writes the elements of a source, in order, where a mask is true.
 
     Writes the elements of a source, in order, where a mask is true.
 
@@ -4288,7 +4288,7 @@ def masked_scatter_(input, mask, source):
     - `mask`: bool; broadcasts to `input`'s shape.
     - `source`: at least as many elements as there are true ones; `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    - errors: `DtypeError`; `ShapeError` where the source is too short.
     """
     h = _blocking.flam_masked_scatter_(input._h, mask._h, source._h)
     if not h:
@@ -4328,7 +4328,7 @@ def take(input, index):
     - `input`: any tensor.
     - `index`: any shape; int64 or int32, counts `input`'s elements in C order.
     - returns: `index`'s shape, `input`'s dtype.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `DtypeError`.
     """
     h = _fast.flam_take(input._h, index._h)
     if not h:
@@ -4343,7 +4343,7 @@ def take_along_dim(input, indices, dim=None):
     - `indices`: int64; as many dimensions as `input`.
     - `dim`: the dimension that `indices` count; default: the flattened tensor.
     - returns: `indices`' shape, broadcast.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     h = _fast.flam_take_along_dim(input._h, indices._h, _NULL if dim is None else (dim,))
     if not h:
@@ -4358,7 +4358,7 @@ def embedding(input, weight, padding_idx=None):
     - `weight`: [n, d], the table.
     - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
     - returns: `input`'s shape and a last dimension of d.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not 2-d; `FLAM_ERROR_DTYPE` where `input` is not integral.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` where `weight` is not 2-d; `DtypeError` where `input` is not integral.
     """
     h = _fast.flam_embedding(input._h, weight._h, _NULL if padding_idx is None else (padding_idx,))
     if not h:
@@ -4372,7 +4372,7 @@ def one_hot(input, num_classes=-1):
     - `input`: class numbers, any shape; int64.
     - `num_classes`: size of the new last dimension; default: one more than the greatest class.
     - returns: int64, `input`'s shape and a last dimension of `num_classes`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not int64; `FLAM_ERROR_INVALID_ARGUMENT` for a negative class or one that is not below `num_classes`.
+    - errors: `DtypeError` where `input` is not int64; `InvalidArgumentError` for a negative class or one that is not below `num_classes`.
     """
     h = _blocking.flam_one_hot(input._h, num_classes)
     if not h:
@@ -4386,7 +4386,7 @@ def init_constant(tensor, value):
     - `tensor`: the parameter, floating point; filled in place.
     - `value`: the value.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DTYPE` where it is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `DtypeError` where it is not floating point; `InvalidArgumentError`.
     """
     h = _fast.flam_init_constant(tensor._h, value)
     if h:
@@ -4401,7 +4401,7 @@ def init_uniform(tensor, a=0, b=1, generator=None):
     - `b`: bound; default 1.
     - `generator`: where the numbers come from; default: the default generator of its device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DTYPE` where it is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `DtypeError` where it is not floating point; `InvalidArgumentError`.
     """
     h = _fast.flam_init_uniform(tensor._h, a, b, _NULL if generator is None else generator._h)
     if h:
@@ -4416,7 +4416,7 @@ def init_normal(tensor, mean=0, std=1, generator=None):
     - `std`: default 1.
     - `generator`: where the numbers come from; default: the default generator of its device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DTYPE` where it is not floating point; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `DtypeError` where it is not floating point; `InvalidArgumentError`.
     """
     h = _fast.flam_init_normal(tensor._h, mean, std, _NULL if generator is None else generator._h)
     if h:
@@ -4430,7 +4430,7 @@ def init_xavier_uniform(tensor, gain=1, generator=None):
     - `gain`: a factor; default 1.
     - `generator`: where the numbers come from; default: the default generator of its device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - errors: `ShapeError` for fewer than two dimensions; `DtypeError` where it is not floating point.
     - source: Glorot and Bengio, 2010, AISTATS.
     """
     h = _fast.flam_init_xavier_uniform(tensor._h, gain, _NULL if generator is None else generator._h)
@@ -4445,7 +4445,7 @@ def init_xavier_normal(tensor, gain=1, generator=None):
     - `gain`: a factor; default 1.
     - `generator`: where the numbers come from; default: the default generator of its device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - errors: `ShapeError` for fewer than two dimensions; `DtypeError` where it is not floating point.
     - source: Glorot and Bengio, 2010, AISTATS.
     """
     h = _fast.flam_init_xavier_normal(tensor._h, gain, _NULL if generator is None else generator._h)
@@ -4461,7 +4461,7 @@ def init_kaiming_uniform(tensor, gain=1.4142135623730951, mode='in', generator=N
     - `mode`: which fan; default `FLAM_FAN_IN`.
     - `generator`: where the numbers come from; default: the default generator of its device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - errors: `ShapeError` for fewer than two dimensions; `DtypeError` where it is not floating point.
     - source: He et al., 2015, arXiv 1502.01852.
     """
     h = _fast.flam_init_kaiming_uniform(tensor._h, gain, _E_flam_fan[mode], _NULL if generator is None else generator._h)
@@ -4477,7 +4477,7 @@ def init_kaiming_normal(tensor, gain=1.4142135623730951, mode='in', generator=No
     - `mode`: which fan; default `FLAM_FAN_IN`.
     - `generator`: where the numbers come from; default: the default generator of its device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions; `FLAM_ERROR_DTYPE` where it is not floating point.
+    - errors: `ShapeError` for fewer than two dimensions; `DtypeError` where it is not floating point.
     - source: He et al., 2015, arXiv 1502.01852.
     """
     h = _fast.flam_init_kaiming_normal(tensor._h, gain, _E_flam_fan[mode], _NULL if generator is None else generator._h)
@@ -4491,7 +4491,7 @@ def save(state, path):
     - `state`: the tensors, of any device.
     - `path`: ends with `.safetensors`, or with `.pt`, `.pth`, `.ckpt` or `.bin` for PyTorch's format.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_IO` with the system's reason; `FLAM_ERROR_INVALID_ARGUMENT` for another ending.
+    - errors: `FileError` with the system's reason; `InvalidArgumentError` for another ending.
     """
     h = _blocking.flam_save(state._h, path.encode())
     if h:
@@ -4504,7 +4504,7 @@ def load(path, device=None):
     - `path`: a safetensors file, or a `.pt` file that holds a state dict (nested dicts get dotted names).
     - `device`: where the tensors go; default: the cpu.
     - returns: the tensors, in the file's order.
-    - errors: `FLAM_ERROR_IO` where the file cannot be read, is damaged or holds something else.
+    - errors: `FileError` where the file cannot be read, is damaged or holds something else.
     """
     h = _blocking.flam_load(path.encode(), 0 if device is None else _device_code(device))
     if not h:
@@ -4518,7 +4518,7 @@ def cat(tensors, dim=0):
     - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
     - `dim`: the dimension; default 0.
     - returns: the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where shapes differ; `OutOfRangeError` for `dim`; `DeviceMismatchError`.
     """
     h = _fast.flam_cat([_t._h for _t in tensors], _len(tensors), dim)
     if not h:
@@ -4527,7 +4527,7 @@ def cat(tensors, dim=0):
 
 
 def cat_out(tensors, dim=0, out=None):
-    """`flam_cat` into an existing tensor.
+    """`cat` into an existing tensor.
 
     Tensors one after another along a dimension they have.
 
@@ -4535,7 +4535,7 @@ def cat_out(tensors, dim=0, out=None):
     - `dim`: the dimension; default 0.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where shapes differ; `OutOfRangeError` for `dim`; `DeviceMismatchError`.
     """
     h = _fast.flam_cat_out([_t._h for _t in tensors], _len(tensors), dim, out._h)
     if not h:
@@ -4549,7 +4549,7 @@ def stack(tensors, dim=0):
     - `tensors`: at least one; equal shapes.
     - `dim`: where the new dimension stands in the result; default 0.
     - returns: the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where shapes differ; `OutOfRangeError` for `dim`; `DeviceMismatchError`.
     """
     h = _fast.flam_stack([_t._h for _t in tensors], _len(tensors), dim)
     if not h:
@@ -4558,7 +4558,7 @@ def stack(tensors, dim=0):
 
 
 def stack_out(tensors, dim=0, out=None):
-    """`flam_stack` into an existing tensor.
+    """`stack` into an existing tensor.
 
     Tensors side by side along a new dimension.
 
@@ -4566,7 +4566,7 @@ def stack_out(tensors, dim=0, out=None):
     - `dim`: where the new dimension stands in the result; default 0.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where shapes differ; `OutOfRangeError` for `dim`; `DeviceMismatchError`.
     """
     h = _fast.flam_stack_out([_t._h for _t in tensors], _len(tensors), dim, out._h)
     if not h:
@@ -4579,7 +4579,7 @@ def hstack(tensors):
 
     - `tensors`: at least one; equal shapes but for that dimension.
     - returns: the promoted dtype.
-    - errors: as `flam_cat`.
+    - errors: as `cat`.
     """
     h = _fast.flam_hstack([_t._h for _t in tensors], _len(tensors))
     if not h:
@@ -4592,7 +4592,7 @@ def vstack(tensors):
 
     - `tensors`: at least one; equal shapes but for that dimension.
     - returns: the promoted dtype.
-    - errors: as `flam_cat`.
+    - errors: as `cat`.
     """
     h = _fast.flam_vstack([_t._h for _t in tensors], _len(tensors))
     if not h:
@@ -4605,7 +4605,7 @@ def dstack(tensors):
 
     - `tensors`: at least one; equal shapes but for that dimension.
     - returns: the promoted dtype.
-    - errors: as `flam_cat`.
+    - errors: as `cat`.
     """
     h = _fast.flam_dstack([_t._h for _t in tensors], _len(tensors))
     if not h:
@@ -4618,7 +4618,7 @@ def broadcast_tensors(tensors):
 
     - `tensors`: shapes that broadcast with each other.
     - returns: one view per tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast.
+    - errors: `ShapeError` where the shapes do not broadcast.
     """
     h = _fast.flam_broadcast_tensors([_t._h for _t in tensors], _len(tensors))
     if not h:
@@ -4632,7 +4632,7 @@ def meshgrid(tensors, indexing='ij'):
     - `tensors`: 1-d or 0-d, of one dtype.
     - `indexing`: `FLAM_MESHGRID_XY` swaps the first two dimensions; default `FLAM_MESHGRID_IJ`.
     - returns: one view per vector, in the shape of all sizes.
-    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` for more than one dimension; `DtypeError` where dtypes differ; `DeviceMismatchError`.
     """
     h = _fast.flam_meshgrid([_t._h for _t in tensors], _len(tensors), _E_flam_meshgrid_indexing[indexing])
     if not h:
@@ -4647,7 +4647,7 @@ def split(tensor, split_size, dim=0):
     - `split_size`: size of a part along `dim`.
     - `dim`: the dimension to split; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not empty.
+    - errors: `InvalidArgumentError` for a negative size, or 0 where the dimension is not empty.
     """
     h = _fast.flam_split(tensor._h, split_size, dim)
     if not h:
@@ -4662,7 +4662,7 @@ def split_with_sizes(tensor, split_sizes, dim=0):
     - `split_sizes`: sizes along `dim`; they add up to the dimension's.
     - `dim`: the dimension to split; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up.
+    - errors: `InvalidArgumentError` where the sizes are negative or do not add up.
     """
     if split_sizes.__class__ in _NUMBERS:
         split_sizes = (split_sizes,)
@@ -4679,7 +4679,7 @@ def chunk(input, chunks, dim=0):
     - `chunks`: how many parts.
     - `dim`: the dimension to split; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
+    - errors: `InvalidArgumentError` where `chunks` is below 1.
     """
     h = _fast.flam_chunk(input._h, chunks, dim)
     if not h:
@@ -4693,7 +4693,7 @@ def unbind(input, dim=0):
     - `input`: at least 1-d.
     - `dim`: the dimension that disappears; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_unbind(input._h, dim)
     if not h:
@@ -4707,7 +4707,7 @@ def flip(input, dims):
     - `input`: any tensor.
     - `dims`: the dimensions to reverse.
     - returns: a copy.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dims.__class__ in _NUMBERS:
         dims = (dims,)
@@ -4722,7 +4722,7 @@ def fliplr(input):
 
     - `input`: at least 2-d.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for fewer dimensions.
+    - errors: `ShapeError` for fewer dimensions.
     """
     h = _fast.flam_fliplr(input._h)
     if not h:
@@ -4735,7 +4735,7 @@ def flipud(input):
 
     - `input`: at least 1-d.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for a 0-d tensor.
+    - errors: `ShapeError` for a 0-d tensor.
     """
     h = _fast.flam_flipud(input._h)
     if not h:
@@ -4750,7 +4750,7 @@ def roll(input, shifts, dims=None):
     - `shifts`: by how many places, one per dimension.
     - `dims`: the dimensions; default: the flattened tensor, by one shift.
     - returns: a copy.
-    - errors: `FLAM_ERROR_INDEX` for a dimension; `FLAM_ERROR_INVALID_ARGUMENT` where the lists differ in length.
+    - errors: `OutOfRangeError` for a dimension; `InvalidArgumentError` where the lists differ in length.
     """
     if shifts.__class__ in _NUMBERS:
         shifts = (shifts,)
@@ -4768,7 +4768,7 @@ def repeat(input, repeats):
     - `input`: any tensor.
     - `repeats`: how often, per dimension of the result; not fewer than `input` has.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for too few or negative numbers.
+    - errors: `ShapeError` for too few or negative numbers.
     """
     if repeats.__class__ in _NUMBERS:
         repeats = (repeats,)
@@ -4784,7 +4784,7 @@ def tile(input, dims):
     - `input`: any tensor.
     - `dims`: how often, per dimension, the last ones named.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    - errors: `ShapeError` for negative numbers.
     """
     if dims.__class__ in _NUMBERS:
         dims = (dims,)
@@ -4801,7 +4801,7 @@ def repeat_interleave(input, repeats, dim=None):
     - `repeats`: how often each is repeated.
     - `dim`: the dimension whose slices are repeated; default: elements of the flattened tensor.
     - returns: a copy.
-    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative number.
+    - errors: `OutOfRangeError` for `dim`; `InvalidArgumentError` for a negative number.
     """
     h = _fast.flam_repeat_interleave(input._h, repeats, _NULL if dim is None else (dim,))
     if not h:
@@ -4818,7 +4818,7 @@ def nn_linear(in_features, out_features, bias=True, device=None, dtype=None):
     - `device`: of the parameters; default: the default device.
     - `dtype`: of the parameters; default: the default dtype.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `InvalidArgumentError` for a negative size; `OutOfMemoryError`.
     """
     h = _fast.flam_nn_linear(in_features, out_features, bias, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
     if not h:
@@ -4840,7 +4840,7 @@ def nn_conv2d(in_channels, out_channels, kernel_size, stride=1, padding=0, dilat
     - `device`: of the parameters; default: the default device.
     - `dtype`: of the parameters; default: the default dtype.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it.
+    - errors: `InvalidArgumentError` for an option out of range, naming it.
     """
     if kernel_size.__class__ in _NUMBERS:
         kernel_size = (kernel_size,)
@@ -4872,7 +4872,7 @@ def nn_batch_norm(num_features, spatial, eps=1e-5, momentum=0.1, affine=True, tr
     - `device`: of the parameters; default: the default device.
     - `dtype`: of the parameters; default: the default dtype.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size or another `spatial`.
+    - errors: `InvalidArgumentError` for a negative size or another `spatial`.
     """
     h = _fast.flam_nn_batch_norm(num_features, spatial, eps, momentum, affine, track_running_stats, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code)
     if not h:
@@ -4885,7 +4885,7 @@ def nn_dropout(p=0.5):
 
     - `p`: probability, from 0 to 1; default 0.5.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`.
+    - errors: `InvalidArgumentError` for another `p`.
     """
     h = _fast.flam_nn_dropout(p)
     if not h:
@@ -4900,7 +4900,7 @@ def nn_max_pool2d(kernel_size, stride=None, padding=0):
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: added at both ends, never the greatest; default 0.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range.
+    - errors: `InvalidArgumentError` for a size out of range.
     """
     if kernel_size.__class__ in _NUMBERS:
         kernel_size = (kernel_size,)
@@ -4921,7 +4921,7 @@ def nn_avg_pool2d(kernel_size, stride=None, padding=0):
     - `stride`: distance of the windows; default: `kernel_size`.
     - `padding`: zeros added at both ends; default 0.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a size out of range.
+    - errors: `InvalidArgumentError` for a size out of range.
     """
     if kernel_size.__class__ in _NUMBERS:
         kernel_size = (kernel_size,)
@@ -4941,7 +4941,7 @@ def nn_flatten(start_dim=1, end_dim=-1):
     - `start_dim`: first dimension; default 1.
     - `end_dim`: last dimension; default -1.
     - returns: the module.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_nn_flatten(start_dim, end_dim)
     if not h:
@@ -4954,7 +4954,7 @@ def nn_activation(kind):
 
     - `kind`: which one.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown kind.
+    - errors: `InvalidArgumentError` for an unknown kind.
     """
     h = _fast.flam_nn_activation(_E_flam_activation[kind])
     if not h:
@@ -4963,10 +4963,10 @@ def nn_activation(kind):
 
 
 def nn_sequential():
-    """Modules applied one after another, in the order in which `flam_module_append` adds them.
+    """Modules applied one after another, in the order in which `module_append` adds them.
 
     - returns: the module, without children.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_nn_sequential()
     if not h:
@@ -4980,7 +4980,7 @@ def module_append(module, child):
     - `module`: a sequential module, or any container.
     - `child`: the child; `module` keeps a reference.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a child that holds `module`.
+    - errors: `InvalidArgumentError` for a child that holds `module`.
     """
     h = _fast.flam_module_append(module._h, child._h)
     if h:
@@ -4994,7 +4994,7 @@ def mse_loss(input, target, reduction='mean'):
     - `target`: shape that broadcasts with `input`'s.
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_mse_loss(input._h, target._h, _E_flam_reduction[reduction])
     if not h:
@@ -5009,7 +5009,7 @@ def l1_loss(input, target, reduction='mean'):
     - `target`: shape that broadcasts with `input`'s.
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_l1_loss(input._h, target._h, _E_flam_reduction[reduction])
     if not h:
@@ -5025,7 +5025,7 @@ def smooth_l1_loss(input, target, reduction='mean', beta=1):
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - `beta`: where the quadratic part ends, at least 0; default 1.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` for a negative `beta`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`, `InvalidArgumentError` for a negative `beta`.
     - source: Girshick, 2015, arXiv 1504.08083.
     """
     h = _fast.flam_smooth_l1_loss(input._h, target._h, _E_flam_reduction[reduction], beta)
@@ -5042,7 +5042,7 @@ def huber_loss(input, target, reduction='mean', delta=1):
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - `delta`: where the quadratic part ends, above 0; default 1.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` where `delta` is not above 0.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`, `InvalidArgumentError` where `delta` is not above 0.
     - source: Huber, 1964, Annals of Mathematical Statistics 35.
     """
     h = _fast.flam_huber_loss(input._h, target._h, _E_flam_reduction[reduction], delta)
@@ -5061,7 +5061,7 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean
     - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
     - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1]; default 0.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for `label_smoothing` outside [0, 1].
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`; `OutOfRangeError` for a class outside [0, C) on the cpu; `InvalidArgumentError` for `label_smoothing` outside [0, 1].
     """
     h = _fast.flam_cross_entropy(input._h, target._h, _NULL if weight is None else weight._h, ignore_index, _E_flam_reduction[reduction], label_smoothing)
     if not h:
@@ -5078,7 +5078,7 @@ def nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean'):
     - `ignore_index`: targets of this value count for nothing; default -100.
     - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`; `OutOfRangeError` for a class outside [0, C) on the cpu.
     """
     h = _fast.flam_nll_loss(input._h, target._h, _NULL if weight is None else weight._h, ignore_index, _E_flam_reduction[reduction])
     if not h:
@@ -5094,7 +5094,7 @@ def binary_cross_entropy(input, target, weight=None, reduction='mean'):
     - `weight`: factor that broadcasts with `input`, or none; default none.
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_binary_cross_entropy(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction])
     if not h:
@@ -5111,7 +5111,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, reduction='mean
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - `pos_weight`: factor of the positive term that broadcasts with `input`, or none; default none.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_binary_cross_entropy_with_logits(input._h, target._h, _NULL if weight is None else weight._h, _E_flam_reduction[reduction], _NULL if pos_weight is None else pos_weight._h)
     if not h:
@@ -5127,7 +5127,7 @@ def kl_div(input, target, reduction='mean', log_target=False):
     - `reduction`: none, mean, sum, or sum over the first size (batchmean); default mean.
     - `log_target`: whether `target` holds logarithms; default false.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_kl_div(input._h, target._h, _E_flam_reduction[reduction], log_target)
     if not h:
@@ -5141,7 +5141,7 @@ def matmul(input, other):
     - `input`: [k], [n, k] or [..., n, k].
     - `other`: [k], [k, m] or [..., k, m]; batch dimensions broadcast with `input`'s.
     - returns: [..., n, m] without the dimensions that a vector operand lacks.
-    - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the inner sizes differ or an operand is 0-d; `DtypeError` where the dtypes differ; `DeviceMismatchError`.
     """
     h = _fast.flam_matmul(input._h, other._h)
     if not h:
@@ -5150,7 +5150,7 @@ def matmul(input, other):
 
 
 def matmul_out(input, other, out):
-    """`flam_matmul` into an existing tensor.
+    """`matmul` into an existing tensor.
 
     Matrix product with torch's rules for vectors, matrices and batches.
 
@@ -5158,7 +5158,7 @@ def matmul_out(input, other, out):
     - `other`: [k], [k, m] or [..., k, m]; batch dimensions broadcast with `input`'s.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the inner sizes differ or an operand is 0-d; `DtypeError` where the dtypes differ; `DeviceMismatchError`.
     """
     h = _fast.flam_matmul_out(input._h, other._h, out._h)
     if not h:
@@ -5173,7 +5173,7 @@ def linear(input, weight, bias=None):
     - `weight`: [m, k] or [k].
     - `bias`: [m] or none.
     - returns: [..., m].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_linear(input._h, weight._h, _NULL if bias is None else bias._h)
     if not h:
@@ -5187,7 +5187,7 @@ def mm(input, mat2):
     - `input`: [n, k].
     - `mat2`: [k, m], dtype of `input`.
     - returns: [n, m].
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 2-d or the inner sizes differ; `DtypeError`; `DeviceMismatchError`.
     """
     h = _fast.flam_mm(input._h, mat2._h)
     if not h:
@@ -5196,7 +5196,7 @@ def mm(input, mat2):
 
 
 def mm_out(input, mat2, out):
-    """`flam_mm` into an existing tensor.
+    """`mm` into an existing tensor.
 
     Product of two matrices.
 
@@ -5204,7 +5204,7 @@ def mm_out(input, mat2, out):
     - `mat2`: [k, m], dtype of `input`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 2-d or the inner sizes differ; `DtypeError`; `DeviceMismatchError`.
     """
     h = _fast.flam_mm_out(input._h, mat2._h, out._h)
     if not h:
@@ -5218,7 +5218,7 @@ def bmm(input, mat2):
     - `input`: [b, n, k].
     - `mat2`: [b, k, m], dtype of `input`.
     - returns: [b, n, m].
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 3-d or sizes differ; `DtypeError`; `DeviceMismatchError`.
     """
     h = _fast.flam_bmm(input._h, mat2._h)
     if not h:
@@ -5227,7 +5227,7 @@ def bmm(input, mat2):
 
 
 def bmm_out(input, mat2, out):
-    """`flam_bmm` into an existing tensor.
+    """`bmm` into an existing tensor.
 
     Products of matrices, batch by batch; batches do not broadcast.
 
@@ -5235,7 +5235,7 @@ def bmm_out(input, mat2, out):
     - `mat2`: [b, k, m], dtype of `input`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 3-d or sizes differ; `DtypeError`; `DeviceMismatchError`.
     """
     h = _fast.flam_bmm_out(input._h, mat2._h, out._h)
     if not h:
@@ -5249,7 +5249,7 @@ def mv(input, vec):
     - `input`: [n, k].
     - `vec`: [k], dtype of `input`.
     - returns: [n].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_mv(input._h, vec._h)
     if not h:
@@ -5258,7 +5258,7 @@ def mv(input, vec):
 
 
 def mv_out(input, vec, out):
-    """`flam_mv` into an existing tensor.
+    """`mv` into an existing tensor.
 
     Product of a matrix and a vector.
 
@@ -5266,7 +5266,7 @@ def mv_out(input, vec, out):
     - `vec`: [k], dtype of `input`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_mv_out(input._h, vec._h, out._h)
     if not h:
@@ -5280,7 +5280,7 @@ def dot(input, tensor):
     - `input`: [k].
     - `tensor`: [k], dtype of `input`.
     - returns: 0-d.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_dot(input._h, tensor._h)
     if not h:
@@ -5289,7 +5289,7 @@ def dot(input, tensor):
 
 
 def dot_out(input, tensor, out):
-    """`flam_dot` into an existing tensor.
+    """`dot` into an existing tensor.
 
     Sum of the products of two vectors' elements.
 
@@ -5297,7 +5297,7 @@ def dot_out(input, tensor, out):
     - `tensor`: [k], dtype of `input`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_dot_out(input._h, tensor._h, out._h)
     if not h:
@@ -5311,7 +5311,7 @@ def outer(input, vec2):
     - `input`: [n].
     - `vec2`: [m].
     - returns: [n, m], the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 1-d; `DeviceMismatchError`.
     """
     h = _fast.flam_outer(input._h, vec2._h)
     if not h:
@@ -5320,7 +5320,7 @@ def outer(input, vec2):
 
 
 def outer_out(input, vec2, out):
-    """`flam_outer` into an existing tensor.
+    """`outer` into an existing tensor.
 
     Outer product of two vectors.
 
@@ -5328,7 +5328,7 @@ def outer_out(input, vec2, out):
     - `vec2`: [m].
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 1-d; `DeviceMismatchError`.
     """
     h = _fast.flam_outer_out(input._h, vec2._h, out._h)
     if not h:
@@ -5345,7 +5345,7 @@ def addmm(input, mat1, mat2, beta=1, alpha=1):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: [n, m].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_addmm(input._h, mat1._h, mat2._h, beta, alpha)
     if not h:
@@ -5354,7 +5354,7 @@ def addmm(input, mat1, mat2, beta=1, alpha=1):
 
 
 def addmm_(input, mat1, mat2, beta=1, alpha=1):
-    """In-place form of `flam_addmm`: `beta * input + alpha * (mat1 @ mat2)`.
+    """In-place form of `addmm`: `beta * input + alpha * (mat1 @ mat2)`.
 
     `beta * input + alpha * (mat1 @ mat2)`.
 
@@ -5364,7 +5364,7 @@ def addmm_(input, mat1, mat2, beta=1, alpha=1):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_addmm_(input._h, mat1._h, mat2._h, beta, alpha)
     if not h:
@@ -5373,7 +5373,7 @@ def addmm_(input, mat1, mat2, beta=1, alpha=1):
 
 
 def addmm_out(input, mat1, mat2, beta=1, alpha=1, out=None):
-    """`flam_addmm` into an existing tensor.
+    """`addmm` into an existing tensor.
 
     `beta * input + alpha * (mat1 @ mat2)`.
 
@@ -5384,7 +5384,7 @@ def addmm_out(input, mat1, mat2, beta=1, alpha=1, out=None):
     - `alpha`: factor of the product; default 1.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_addmm_out(input._h, mat1._h, mat2._h, beta, alpha, out._h)
     if not h:
@@ -5401,7 +5401,7 @@ def baddbmm(input, batch1, batch2, beta=1, alpha=1):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: [b, n, m].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_baddbmm(input._h, batch1._h, batch2._h, beta, alpha)
     if not h:
@@ -5410,7 +5410,7 @@ def baddbmm(input, batch1, batch2, beta=1, alpha=1):
 
 
 def baddbmm_(input, batch1, batch2, beta=1, alpha=1):
-    """In-place form of `flam_baddbmm`: `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
+    """In-place form of `baddbmm`: `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
 
     `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
 
@@ -5420,7 +5420,7 @@ def baddbmm_(input, batch1, batch2, beta=1, alpha=1):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_baddbmm_(input._h, batch1._h, batch2._h, beta, alpha)
     if not h:
@@ -5429,7 +5429,7 @@ def baddbmm_(input, batch1, batch2, beta=1, alpha=1):
 
 
 def baddbmm_out(input, batch1, batch2, beta=1, alpha=1, out=None):
-    """`flam_baddbmm` into an existing tensor.
+    """`baddbmm` into an existing tensor.
 
     `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
 
@@ -5440,7 +5440,7 @@ def baddbmm_out(input, batch1, batch2, beta=1, alpha=1, out=None):
     - `alpha`: factor of the product; default 1.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_baddbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
     if not h:
@@ -5491,7 +5491,7 @@ def memory_stat(device, key):
     - `key`: as in `torch.cuda.memory_stats()`, for example "allocated_bytes.all.peak" or "num_ooms".
     - `out_value`: its value.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown key; `FLAM_ERROR_NO_GPU`.
+    - errors: `InvalidArgumentError` for an unknown key; `DeviceError`.
     """
     _o0 = _out_cell["int64_t *"]()
     h = _fast.flam_memory_stat(0 if device is None else _device_code(device), key.encode(), _o0)
@@ -5522,7 +5522,7 @@ def memory_reset_peak_stats(device):
 
     - `device`: the device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _fast.flam_memory_reset_peak_stats(0 if device is None else _device_code(device))
     if h:
@@ -5534,7 +5534,7 @@ def memory_reset_accumulated_stats(device):
 
     - `device`: the device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _fast.flam_memory_reset_accumulated_stats(0 if device is None else _device_code(device))
     if h:
@@ -5546,7 +5546,7 @@ def memory_empty_cache(device):
 
     - `device`: the device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _blocking.flam_memory_empty_cache(0 if device is None else _device_code(device))
     if h:
@@ -5570,7 +5570,7 @@ def memory_set_fraction(fraction, device):
     - `fraction`: of the device's total memory, 0 to 1.
     - `device`: the device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another fraction; `FLAM_ERROR_NO_GPU`.
+    - errors: `InvalidArgumentError` for another fraction; `DeviceError`.
     """
     h = _fast.flam_memory_set_fraction(fraction, 0 if device is None else _device_code(device))
     if h:
@@ -5578,7 +5578,7 @@ def memory_set_fraction(fraction, device):
 
 
 def memory_fraction(device):
-    """The fraction set by `flam_memory_set_fraction`.
+    """The fraction set by `memory_set_fraction`.
 
     - `device`: the device.
     - returns: the fraction; 1 unless set.
@@ -5612,7 +5612,7 @@ def memory_record_history(max_entries):
 
     - `max_entries`: how many per device; 0 stops and forgets them.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_memory_record_history(max_entries)
     if h:
@@ -5626,7 +5626,7 @@ def memory_fail_allocation(nth, forever=False):
     - `nth`: which one from now on, 1 for the next; 0 lets all succeed again.
     - `forever`: whether all after it fail, too; default false.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `nth`.
+    - errors: `InvalidArgumentError` for a negative `nth`.
     """
     h = _fast.flam_memory_fail_allocation(nth, forever)
     if h:
@@ -5636,10 +5636,10 @@ def memory_fail_allocation(nth, forever=False):
 def module_new(type, vtable=None):
     """A module without content.
 
-    - `type`: its class name, as `flam_module_format` and error texts show it.
+    - `type`: its class name, as `module_format` and error texts show it.
     - `vtable`: its forward function; copied. None (the default) for a mere container of parameters. `drop` is called also where this call fails.
     - returns: the module, in training mode.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a vtable of unknown size.
+    - errors: `InvalidArgumentError` for a vtable of unknown size.
     """
     h = _fast.flam_module_new(type.encode(), _NULL if vtable is None else vtable)
     if not h:
@@ -5658,7 +5658,7 @@ def module_retain(module):
 def module_release(module):
     """Drops a reference to a module.
 
-    - `module`: the module, or `NULL`.
+    - `module`: the module, or `None`.
     """
     _fast.flam_module_release(_NULL if module is None else module._h)
 
@@ -5679,7 +5679,7 @@ def module_set_parameter(module, name, tensor=None):
     - `name`: not empty, without a dot, no name of a buffer or child.
     - `tensor`: the parameter, or none to reserve the name; default none.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
+    - errors: `InvalidArgumentError` for a bad or taken name.
     """
     h = _fast.flam_module_set_parameter(module._h, name.encode(), _NULL if tensor is None else tensor._h)
     if h:
@@ -5694,7 +5694,7 @@ def module_set_buffer(module, name, tensor=None, persistent=True):
     - `tensor`: the buffer, or none; default none.
     - `persistent`: whether state dicts hold it; default true.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name.
+    - errors: `InvalidArgumentError` for a bad or taken name.
     """
     h = _fast.flam_module_set_buffer(module._h, name.encode(), _NULL if tensor is None else tensor._h, persistent)
     if h:
@@ -5708,7 +5708,7 @@ def module_set_child(module, name, child=None):
     - `name`: not empty, without a dot, no name of a parameter or buffer.
     - `child`: the child, or none; default none.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a bad or taken name, or a child that holds `module`.
+    - errors: `InvalidArgumentError` for a bad or taken name, or a child that holds `module`.
     """
     h = _fast.flam_module_set_child(module._h, name.encode(), _NULL if child is None else child._h)
     if h:
@@ -5734,7 +5734,7 @@ def module_parameter(module, path):
     - `module`: the root.
     - `path`: names joined by dots: `0.weight`.
     - returns: the parameter.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
+    - errors: `InvalidArgumentError` where there is none, with the names there are.
     """
     h = _fast.flam_module_parameter(module._h, path.encode())
     if not h:
@@ -5748,7 +5748,7 @@ def module_buffer(module, path):
     - `module`: the root.
     - `path`: names joined by dots: `1.running_mean`.
     - returns: the buffer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
+    - errors: `InvalidArgumentError` where there is none, with the names there are.
     """
     h = _fast.flam_module_buffer(module._h, path.encode())
     if not h:
@@ -5762,7 +5762,7 @@ def module_child(module, path):
     - `module`: the root.
     - `path`: names joined by dots; the empty string is the root itself.
     - returns: the module.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is none, with the names there are.
+    - errors: `InvalidArgumentError` where there is none, with the names there are.
     """
     h = _fast.flam_module_child(module._h, path.encode())
     if not h:
@@ -5795,7 +5795,7 @@ def module_named_parameters(module, recurse=True):
     - `module`: the root.
     - `recurse`: whether to include those of descendants; default true.
     - returns: paths and tensors, in order of registration.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_module_named_parameters(module._h, recurse)
     if not h:
@@ -5809,7 +5809,7 @@ def module_named_buffers(module, recurse=True):
     - `module`: the root.
     - `recurse`: whether to include those of descendants; default true.
     - returns: paths and tensors, in order of registration.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_module_named_buffers(module._h, recurse)
     if not h:
@@ -5822,7 +5822,7 @@ def module_state_dict(module):
 
     - `module`: the root.
     - returns: paths and tensors that share memory with the module.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_module_state_dict(module._h)
     if not h:
@@ -5840,7 +5840,7 @@ def module_load_state_dict(module, state, strict=True):
     - `state`: paths and tensors of any device and dtype.
     - `strict`: whether missing and unexpected names are errors; default true.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` listing missing, unexpected and mismatched entries.
+    - errors: `InvalidArgumentError` listing missing, unexpected and mismatched entries.
     """
     h = _blocking.flam_module_load_state_dict(module._h, state._h, strict)
     if h:
@@ -5856,7 +5856,7 @@ def module_to(module, device=None, dtype=None, non_blocking=False):
     - `dtype`: floating point; default: unchanged.
     - `non_blocking`: whether copies from pinned memory may still run on return; default false.
     - returns: `FLAM_OK`; on failure nothing has moved.
-    - errors: `FLAM_ERROR_NO_GPU`, `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`, `FLAM_ERROR_DTYPE`.
+    - errors: `DeviceError`, `OutOfMemoryError`, `DtypeError`.
     """
     h = _blocking.flam_module_to(module._h, 0 if device is None else _device_code(device), 0 if dtype is None else dtype._code, non_blocking)
     if h:
@@ -5904,7 +5904,7 @@ def module_requires_grad(module, requires_grad=True):
     - `module`: the root.
     - `requires_grad`: default true.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DTYPE` for a parameter that is not floating point.
+    - errors: `DtypeError` for a parameter that is not floating point.
     """
     h = _fast.flam_module_requires_grad(module._h, requires_grad)
     if h:
@@ -5912,11 +5912,11 @@ def module_requires_grad(module, requires_grad=True):
 
 
 def module_push(module):
-    """Opens a scope in which memory is labelled with a module, as `flam_module_call` does by itself:
+    """Opens a scope in which memory is labelled with a module, as `module_call` does by itself:
     out-of-memory errors and snapshots name it by its path. For host languages that run modules.
 
     - `module`: the module that runs.
-    - returns: the token for `flam_scope_pop`.
+    - returns: the token for `scope_pop`.
     """
     return _fast.flam_module_push(module._h)
 
@@ -5955,9 +5955,9 @@ def module_add_hook(module, moment, hook):
     - `module`: the module.
     - `moment`: before or after the forward function.
     - `hook`: its functions; copied. `drop` is called exactly once, also where this call fails.
-    - `out_token`: for `flam_module_remove_hook`.
+    - `out_token`: for `module_remove_hook`.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown moment or struct size.
+    - errors: `InvalidArgumentError` for an unknown moment or struct size.
     """
     _o0 = _out_cell["uint64_t *"]()
     h = _fast.flam_module_add_hook(module._h, _E_flam_hook_moment[moment], hook, _o0)
@@ -5970,7 +5970,7 @@ def module_remove_hook(module, token):
     """Removes a hook.
 
     - `module`: the module.
-    - `token`: from `flam_module_add_hook`.
+    - `token`: from `module_add_hook`.
     - returns: `FLAM_OK`, also where it was removed before.
     - errors: none but those of a failed operand.
     """
@@ -6009,7 +6009,7 @@ def batch_norm(input, running_mean=None, running_var=None, weight=None, bias=Non
     - `momentum`: share of the batch in the running statistics; default 0.1.
     - `eps`: added to the variance; default 1e-5.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
+    - errors: `ShapeError` where a statistic's size is not c or training has one value per channel; `InvalidArgumentError` without running statistics outside training.
     - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
     """
     h = _fast.flam_batch_norm(input._h, _NULL if running_mean is None else running_mean._h, _NULL if running_var is None else running_var._h, _NULL if weight is None else weight._h, _NULL if bias is None else bias._h, training, momentum, eps)
@@ -6027,7 +6027,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     - `bias`: [normalized_shape]; default none, for 0.
     - `eps`: added to the variance; default 1e-5.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
+    - errors: `ShapeError` where the last dimensions differ from `normalized_shape`.
     - source: Ba, Kiros and Hinton, 2016, arXiv 1607.06450.
     """
     if normalized_shape.__class__ in _NUMBERS:
@@ -6054,7 +6054,7 @@ def sgd_step(params, grads, momentum_buffers, lr, momentum=0, dampening=0, weigh
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Sutskever et al., 2013, ICML.
     """
     h = _fast.flam_sgd_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in momentum_buffers], _len(momentum_buffers), lr, momentum, dampening, weight_decay, nesterov, maximize, first_step, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6081,7 +6081,7 @@ def adam_step(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps, lr, 
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Kingma and Ba, 2014, arXiv 1412.6980; Loshchilov and Hutter, 2017, arXiv 1711.05101.
     """
     h = _fast.flam_adam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in max_exp_avg_sqs], _len(max_exp_avg_sqs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, decoupled, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6107,7 +6107,7 @@ def rmsprop_step(params, grads, square_avgs, momentum_buffers, grad_avgs, steps,
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Hinton, 2012, lecture 6 of Neural Networks for Machine Learning; Graves, 2013, arXiv 1308.0850.
     """
     h = _fast.flam_rmsprop_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in square_avgs], _len(square_avgs), [_t._h for _t in momentum_buffers], _len(momentum_buffers), [_t._h for _t in grad_avgs], _len(grad_avgs), [_t._h for _t in steps], _len(steps), lr, alpha, eps, weight_decay, momentum, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6130,7 +6130,7 @@ def adagrad_step(params, grads, sums, steps, lr, lr_decay=0, weight_decay=0, eps
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Duchi, Hazan and Singer, 2011, JMLR 12.
     """
     h = _fast.flam_adagrad_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in sums], _len(sums), [_t._h for _t in steps], _len(steps), lr, lr_decay, weight_decay, eps, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6154,7 +6154,7 @@ def adadelta_step(params, grads, square_avgs, acc_deltas, steps, lr, rho=0.9, ep
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Zeiler, 2012, arXiv 1212.5701.
     """
     h = _fast.flam_adadelta_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in square_avgs], _len(square_avgs), [_t._h for _t in acc_deltas], _len(acc_deltas), [_t._h for _t in steps], _len(steps), lr, rho, eps, weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6179,7 +6179,7 @@ def adamax_step(params, grads, exp_avgs, exp_infs, steps, lr, beta1=0.9, beta2=0
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Kingma and Ba, 2014, arXiv 1412.6980.
     """
     h = _fast.flam_adamax_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_infs], _len(exp_infs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6207,7 +6207,7 @@ def nadam_step(params, grads, exp_avgs, exp_avg_sqs, mu_products, steps, lr, bet
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Dozat, 2016, ICLR workshop.
     """
     h = _fast.flam_nadam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in mu_products], _len(mu_products), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6233,7 +6233,7 @@ def radam_step(params, grads, exp_avgs, exp_avg_sqs, steps, lr, beta1=0.9, beta2
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Liu et al., 2019, arXiv 1908.03265.
     """
     h = _fast.flam_radam_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in exp_avgs], _len(exp_avgs), [_t._h for _t in exp_avg_sqs], _len(exp_avg_sqs), [_t._h for _t in steps], _len(steps), lr, beta1, beta2, eps, weight_decay, decoupled_weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6259,7 +6259,7 @@ def asgd_step(params, grads, axs, etas, mus, steps, lr, lambd=1e-4, alpha=0.75, 
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Polyak and Juditsky, 1992, SIAM J. Control Optim. 30.
     """
     h = _fast.flam_asgd_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in axs], _len(axs), [_t._h for _t in etas], _len(etas), [_t._h for _t in mus], _len(mus), [_t._h for _t in steps], _len(steps), lr, lambd, alpha, t0, weight_decay, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6283,7 +6283,7 @@ def rprop_step(params, grads, prevs, step_sizes, steps, etaminus=0.5, etaplus=1.
     - `grad_scale`: 1 element, f32, on the parameters' device: what gradients are divided by; default 1.
     - `found_inf`: 1 element, f32, on the parameters' device: where it is not 0, the step does nothing; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the lists differ in length or shape; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the lists differ in length or shape; `DtypeError`; `DeviceMismatchError`.
     - source: Riedmiller and Braun, 1993, ICNN.
     """
     h = _fast.flam_rprop_step([_t._h for _t in params], _len(params), [_t._h for _t in grads], _len(grads), [_t._h for _t in prevs], _len(prevs), [_t._h for _t in step_sizes], _len(step_sizes), [_t._h for _t in steps], _len(steps), etaminus, etaplus, step_size_min, step_size_max, maximize, _NULL if grad_scale is None else grad_scale._h, _NULL if found_inf is None else found_inf._h)
@@ -6302,12 +6302,25 @@ def clip_grad_norm_(params, max_norm, norm_type=2, error_if_nonfinite=False):
     - `norm_type`: p of the norm; infinity for the greatest absolute value; default 2.
     - `error_if_nonfinite`: whether a norm that is not finite is an error, which waits for the device; default false.
     - returns: the norm before scaling, 0-d.
-    - errors: `FLAM_ERROR_NON_FINITE` where that was asked for.
+    - errors: `RuntimeError` where that was asked for.
     """
     h = _blocking.flam_clip_grad_norm_([_t._h for _t in params], _len(params), max_norm, norm_type, error_if_nonfinite)
     if not h:
         return _none()
     return _wrap(h)
+
+
+def clip_grad_value_(params, clip_value):
+    """Limits every gradient element to [-clip_value, clip_value].
+
+    - `params`: parameters; those without a gradient are passed over.
+    - `clip_value`: the bound, not negative.
+    - returns: `FLAM_OK`.
+    - errors: `InvalidArgumentError` for a negative bound.
+    """
+    h = _fast.flam_clip_grad_value_([_t._h for _t in params], _len(params), clip_value)
+    if h:
+        _raise()
 
 
 def sgd_new(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, maximize=False):
@@ -6321,7 +6334,7 @@ def sgd_new(params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=F
     - `nesterov`: default false.
     - `maximize`: default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_sgd_new([_t._h for _t in params], _len(params), lr, momentum, dampening, weight_decay, nesterov, maximize)
     if not h:
@@ -6341,7 +6354,7 @@ def adam_new(params, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, 
     - `amsgrad`: default false.
     - `maximize`: default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_adam_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, amsgrad, maximize)
     if not h:
@@ -6361,7 +6374,7 @@ def adamw_new(params, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e
     - `amsgrad`: default false.
     - `maximize`: default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_adamw_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, amsgrad, maximize)
     if not h:
@@ -6381,7 +6394,7 @@ def rmsprop_new(params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=
     - `centered`: whether the mean gradient is taken off the mean square; default false.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_rmsprop_new([_t._h for _t in params], _len(params), lr, alpha, eps, weight_decay, momentum, centered, maximize)
     if not h:
@@ -6400,7 +6413,7 @@ def adagrad_new(params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator
     - `eps`: added to the denominator; default 1e-10.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_adagrad_new([_t._h for _t in params], _len(params), lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize)
     if not h:
@@ -6418,7 +6431,7 @@ def adadelta_new(params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, maximize=Fal
     - `weight_decay`: L2 penalty; default 0.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_adadelta_new([_t._h for _t in params], _len(params), lr, rho, eps, weight_decay, maximize)
     if not h:
@@ -6437,7 +6450,7 @@ def adamax_new(params, lr=2e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0
     - `weight_decay`: L2 penalty; default 0.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_adamax_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, maximize)
     if not h:
@@ -6458,7 +6471,7 @@ def nadam_new(params, lr=2e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0,
     - `decoupled_weight_decay`: whether the decay goes past the moments; default false.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_nadam_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, momentum_decay, decoupled_weight_decay, maximize)
     if not h:
@@ -6478,7 +6491,7 @@ def radam_new(params, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0,
     - `decoupled_weight_decay`: whether the decay goes past the moments; default false.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_radam_new([_t._h for _t in params], _len(params), lr, beta1, beta2, eps, weight_decay, decoupled_weight_decay, maximize)
     if not h:
@@ -6497,7 +6510,7 @@ def asgd_new(params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, ma
     - `weight_decay`: L2 penalty; default 0.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_asgd_new([_t._h for _t in params], _len(params), lr, lambd, alpha, t0, weight_decay, maximize)
     if not h:
@@ -6516,7 +6529,7 @@ def rprop_new(params, lr=1e-2, etaminus=0.5, etaplus=1.2, step_size_min=1e-6, st
     - `step_size_max`: greatest step size; default 50.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     """
     h = _fast.flam_rprop_new([_t._h for _t in params], _len(params), lr, etaminus, etaplus, step_size_min, step_size_max, maximize)
     if not h:
@@ -6526,7 +6539,7 @@ def rprop_new(params, lr=1e-2, etaminus=0.5, etaplus=1.2, step_size_min=1e-6, st
 
 def lbfgs_new(params, lr=1, max_iter=20, max_eval=0, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100, strong_wolfe=False, maximize=False):
     """L-BFGS, with or without a line search that holds the strong Wolfe conditions. It steps by
-    `flam_optimizer_step_closure`, and has one group of parameters on one device.
+    `optimizer_step_closure`, and has one group of parameters on one device.
 
     - `params`: the parameters to change; kept.
     - `lr`: learning rate; default 1.
@@ -6538,7 +6551,7 @@ def lbfgs_new(params, lr=1, max_iter=20, max_eval=0, tolerance_grad=1e-7, tolera
     - `strong_wolfe`: whether to search along the line; default false.
     - `maximize`: whether to ascend; default false.
     - returns: the optimizer.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, naming it, or an empty list.
+    - errors: `InvalidArgumentError` for an option out of range, naming it, or an empty list.
     - source: Liu and Nocedal, 1989, Math. Programming 45; Nocedal and Wright, 2006, Numerical Optimization, chapters 3 and 7.
     """
     h = _fast.flam_lbfgs_new([_t._h for _t in params], _len(params), lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, strong_wolfe, maximize)
@@ -6558,7 +6571,7 @@ def optimizer_add_group(optimizer, params, lr, weight_decay=0):
     - `lr`: their learning rate.
     - `weight_decay`: their weight decay; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where a parameter is there already.
+    - errors: `InvalidArgumentError` where a parameter is there already.
     """
     h = _fast.flam_optimizer_add_group(optimizer._h, [_t._h for _t in params], _len(params), lr, weight_decay)
     if h:
@@ -6570,7 +6583,7 @@ def optimizer_step(optimizer):
 
     - `optimizer`: the optimizer.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` for state made at the first step; `FLAM_ERROR_INVALID_ARGUMENT` where the optimizer needs a closure.
+    - errors: `OutOfMemoryError` for state made at the first step; `InvalidArgumentError` where the optimizer needs a closure.
     """
     h = _fast.flam_optimizer_step(optimizer._h)
     if h:
@@ -6587,7 +6600,7 @@ def optimizer_step_closure(optimizer, closure):
     - `closure`: computes the loss; copied. `drop` has been called when this returns.
     - `out_loss`: the loss of the first call.
     - returns: `FLAM_OK`.
-    - errors: what the closure failed with; those of `flam_optimizer_step`.
+    - errors: what the closure failed with; those of `optimizer_step`.
     """
     _o0 = _out_cell["double *"]()
     h = _blocking.flam_optimizer_step_closure(optimizer._h, closure, _o0)
@@ -6635,7 +6648,7 @@ def optimizer_set_lr(optimizer, lr, group=0):
     - `lr`: the new learning rate, not negative.
     - `group`: its number, from 0; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative rate.
+    - errors: `OutOfRangeError`; `InvalidArgumentError` for a negative rate.
     """
     h = _fast.flam_optimizer_set_lr(optimizer._h, lr, group)
     if h:
@@ -6653,7 +6666,7 @@ def optimizer_option(optimizer, name, group=0):
     - `group`: its number, from 0; default 0.
     - `out_value`: its value, 0 or 1 for a switch.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for an unknown name.
+    - errors: `OutOfRangeError`; `InvalidArgumentError` for an unknown name.
     """
     _o0 = _out_cell["double *"]()
     h = _fast.flam_optimizer_option(optimizer._h, name.encode(), group, _o0)
@@ -6663,14 +6676,14 @@ def optimizer_option(optimizer, name, group=0):
 
 
 def optimizer_set_option(optimizer, name, value, group=0):
-    """Sets an option of a group, by the name that `flam_optimizer_option` knows it by.
+    """Sets an option of a group, by the name that `optimizer_option` knows it by.
 
     - `optimizer`: the optimizer.
     - `name`: the option's name.
     - `value`: its new value, 0 or 1 for a switch.
     - `group`: its number, from 0; default 0.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for an unknown name or a value out of range.
+    - errors: `OutOfRangeError`; `InvalidArgumentError` for an unknown name or a value out of range.
     """
     h = _fast.flam_optimizer_set_option(optimizer._h, name.encode(), value, group)
     if h:
@@ -6685,7 +6698,7 @@ def optimizer_state_dict(optimizer):
 
     - `optimizer`: the optimizer.
     - returns: names and tensors that share memory with the optimizer.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_optimizer_state_dict(optimizer._h)
     if not h:
@@ -6694,15 +6707,15 @@ def optimizer_state_dict(optimizer):
 
 
 def optimizer_load_state_dict(optimizer, state):
-    """Takes over the state that `flam_optimizer_state_dict` gave; nothing changes where an error is found.
+    """Takes over the state that `optimizer_state_dict` gave; nothing changes where an error is found.
 
-    Takes over the state that `flam_optimizer_state_dict` gave; nothing changes where an error is
+    Takes over the state that `optimizer_state_dict` gave; nothing changes where an error is
     found.
 
     - `optimizer`: the optimizer.
     - `state`: names and tensors, of any device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown name; `FLAM_ERROR_SHAPE`.
+    - errors: `InvalidArgumentError` for an unknown name; `ShapeError`.
     """
     h = _blocking.flam_optimizer_load_state_dict(optimizer._h, state._h)
     if h:
@@ -6712,7 +6725,7 @@ def optimizer_load_state_dict(optimizer, state):
 def optimizer_release(optimizer):
     """Drops a reference to an optimizer.
 
-    - `optimizer`: the optimizer, or `NULL`.
+    - `optimizer`: the optimizer, or `None`.
     """
     _fast.flam_optimizer_release(_NULL if optimizer is None else optimizer._h)
 
@@ -6722,7 +6735,7 @@ def abs(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_abs(input._h)
     if not h:
@@ -6731,13 +6744,13 @@ def abs(input):
 
 
 def abs_(input):
-    """In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
+    """In-place form of `abs`: absolute value elementwise; its slope at 0 is 0.
 
     Absolute value elementwise; its slope at 0 is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_abs_(input._h)
     if not h:
@@ -6746,14 +6759,14 @@ def abs_(input):
 
 
 def abs_out(input, out):
-    """`flam_abs` into an existing tensor.
+    """`abs` into an existing tensor.
 
     Absolute value elementwise; its slope at 0 is 0.
 
     - `input`: any shape; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_abs_out(input._h, out._h)
     if not h:
@@ -6766,7 +6779,7 @@ def neg(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_neg(input._h)
     if not h:
@@ -6775,13 +6788,13 @@ def neg(input):
 
 
 def neg_(input):
-    """In-place form of `flam_neg`: negation elementwise; unsigned integers wrap around.
+    """In-place form of `neg`: negation elementwise; unsigned integers wrap around.
 
     Negation elementwise; unsigned integers wrap around.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_neg_(input._h)
     if not h:
@@ -6790,14 +6803,14 @@ def neg_(input):
 
 
 def neg_out(input, out):
-    """`flam_neg` into an existing tensor.
+    """`neg` into an existing tensor.
 
     Negation elementwise; unsigned integers wrap around.
 
     - `input`: any shape; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_neg_out(input._h, out._h)
     if not h:
@@ -6810,7 +6823,7 @@ def positive(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_positive(input._h)
     if not h:
@@ -6832,7 +6845,7 @@ def sign(input):
 
 
 def sign_(input):
-    """In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
+    """In-place form of `sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
 
     -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
 
@@ -6847,7 +6860,7 @@ def sign_(input):
 
 
 def sign_out(input, out):
-    """`flam_sign` into an existing tensor.
+    """`sign` into an existing tensor.
 
     -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
 
@@ -6867,7 +6880,7 @@ def exp(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_exp(input._h)
     if not h:
@@ -6876,13 +6889,13 @@ def exp(input):
 
 
 def exp_(input):
-    """In-place form of `flam_exp`: `e^x` elementwise.
+    """In-place form of `exp`: `e^x` elementwise.
 
     `e^x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_exp_(input._h)
     if not h:
@@ -6891,14 +6904,14 @@ def exp_(input):
 
 
 def exp_out(input, out):
-    """`flam_exp` into an existing tensor.
+    """`exp` into an existing tensor.
 
     `e^x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_exp_out(input._h, out._h)
     if not h:
@@ -6911,7 +6924,7 @@ def exp2(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_exp2(input._h)
     if not h:
@@ -6920,13 +6933,13 @@ def exp2(input):
 
 
 def exp2_(input):
-    """In-place form of `flam_exp2`: `2^x` elementwise.
+    """In-place form of `exp2`: `2^x` elementwise.
 
     `2^x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_exp2_(input._h)
     if not h:
@@ -6935,14 +6948,14 @@ def exp2_(input):
 
 
 def exp2_out(input, out):
-    """`flam_exp2` into an existing tensor.
+    """`exp2` into an existing tensor.
 
     `2^x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_exp2_out(input._h, out._h)
     if not h:
@@ -6955,7 +6968,7 @@ def expm1(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_expm1(input._h)
     if not h:
@@ -6964,13 +6977,13 @@ def expm1(input):
 
 
 def expm1_(input):
-    """In-place form of `flam_expm1`: `e^x - 1` elementwise, exact for small `x`.
+    """In-place form of `expm1`: `e^x - 1` elementwise, exact for small `x`.
 
     `e^x - 1` elementwise, exact for small `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_expm1_(input._h)
     if not h:
@@ -6979,14 +6992,14 @@ def expm1_(input):
 
 
 def expm1_out(input, out):
-    """`flam_expm1` into an existing tensor.
+    """`expm1` into an existing tensor.
 
     `e^x - 1` elementwise, exact for small `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_expm1_out(input._h, out._h)
     if not h:
@@ -6999,7 +7012,7 @@ def log(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log(input._h)
     if not h:
@@ -7008,13 +7021,13 @@ def log(input):
 
 
 def log_(input):
-    """In-place form of `flam_log`: natural logarithm elementwise; -inf at 0, NaN below.
+    """In-place form of `log`: natural logarithm elementwise; -inf at 0, NaN below.
 
     Natural logarithm elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log_(input._h)
     if not h:
@@ -7023,14 +7036,14 @@ def log_(input):
 
 
 def log_out(input, out):
-    """`flam_log` into an existing tensor.
+    """`log` into an existing tensor.
 
     Natural logarithm elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log_out(input._h, out._h)
     if not h:
@@ -7043,7 +7056,7 @@ def log2(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log2(input._h)
     if not h:
@@ -7052,13 +7065,13 @@ def log2(input):
 
 
 def log2_(input):
-    """In-place form of `flam_log2`: logarithm to base 2 elementwise; -inf at 0, NaN below.
+    """In-place form of `log2`: logarithm to base 2 elementwise; -inf at 0, NaN below.
 
     Logarithm to base 2 elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log2_(input._h)
     if not h:
@@ -7067,14 +7080,14 @@ def log2_(input):
 
 
 def log2_out(input, out):
-    """`flam_log2` into an existing tensor.
+    """`log2` into an existing tensor.
 
     Logarithm to base 2 elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log2_out(input._h, out._h)
     if not h:
@@ -7087,7 +7100,7 @@ def log10(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log10(input._h)
     if not h:
@@ -7096,13 +7109,13 @@ def log10(input):
 
 
 def log10_(input):
-    """In-place form of `flam_log10`: logarithm to base 10 elementwise; -inf at 0, NaN below.
+    """In-place form of `log10`: logarithm to base 10 elementwise; -inf at 0, NaN below.
 
     Logarithm to base 10 elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log10_(input._h)
     if not h:
@@ -7111,14 +7124,14 @@ def log10_(input):
 
 
 def log10_out(input, out):
-    """`flam_log10` into an existing tensor.
+    """`log10` into an existing tensor.
 
     Logarithm to base 10 elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log10_out(input._h, out._h)
     if not h:
@@ -7131,7 +7144,7 @@ def log1p(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log1p(input._h)
     if not h:
@@ -7140,13 +7153,13 @@ def log1p(input):
 
 
 def log1p_(input):
-    """In-place form of `flam_log1p`: `log(1 + x)` elementwise, exact for small `x`.
+    """In-place form of `log1p`: `log(1 + x)` elementwise, exact for small `x`.
 
     `log(1 + x)` elementwise, exact for small `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log1p_(input._h)
     if not h:
@@ -7155,14 +7168,14 @@ def log1p_(input):
 
 
 def log1p_out(input, out):
-    """`flam_log1p` into an existing tensor.
+    """`log1p` into an existing tensor.
 
     `log(1 + x)` elementwise, exact for small `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_log1p_out(input._h, out._h)
     if not h:
@@ -7175,7 +7188,7 @@ def sqrt(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sqrt(input._h)
     if not h:
@@ -7184,13 +7197,13 @@ def sqrt(input):
 
 
 def sqrt_(input):
-    """In-place form of `flam_sqrt`: square root elementwise; NaN below 0.
+    """In-place form of `sqrt`: square root elementwise; NaN below 0.
 
     Square root elementwise; NaN below 0.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sqrt_(input._h)
     if not h:
@@ -7199,14 +7212,14 @@ def sqrt_(input):
 
 
 def sqrt_out(input, out):
-    """`flam_sqrt` into an existing tensor.
+    """`sqrt` into an existing tensor.
 
     Square root elementwise; NaN below 0.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sqrt_out(input._h, out._h)
     if not h:
@@ -7219,7 +7232,7 @@ def rsqrt(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_rsqrt(input._h)
     if not h:
@@ -7228,13 +7241,13 @@ def rsqrt(input):
 
 
 def rsqrt_(input):
-    """In-place form of `flam_rsqrt`: `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+    """In-place form of `rsqrt`: `1 / sqrt(x)` elementwise; inf at 0, NaN below.
 
     `1 / sqrt(x)` elementwise; inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_rsqrt_(input._h)
     if not h:
@@ -7243,14 +7256,14 @@ def rsqrt_(input):
 
 
 def rsqrt_out(input, out):
-    """`flam_rsqrt` into an existing tensor.
+    """`rsqrt` into an existing tensor.
 
     `1 / sqrt(x)` elementwise; inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_rsqrt_out(input._h, out._h)
     if not h:
@@ -7263,7 +7276,7 @@ def square(input):
 
     - `input`: any shape and dtype.
     - returns: shape and dtype of `input`; int64 for bool.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    - errors: `DtypeError` from the in-place form of a bool tensor.
     """
     h = _fast.flam_square(input._h)
     if not h:
@@ -7272,13 +7285,13 @@ def square(input):
 
 
 def square_(input):
-    """In-place form of `flam_square`: `x * x` elementwise.
+    """In-place form of `square`: `x * x` elementwise.
 
     `x * x` elementwise.
 
     - `input`: any shape and dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    - errors: `DtypeError` from the in-place form of a bool tensor.
     """
     h = _fast.flam_square_(input._h)
     if not h:
@@ -7287,14 +7300,14 @@ def square_(input):
 
 
 def square_out(input, out):
-    """`flam_square` into an existing tensor.
+    """`square` into an existing tensor.
 
     `x * x` elementwise.
 
     - `input`: any shape and dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    - errors: `DtypeError` from the in-place form of a bool tensor.
     """
     h = _fast.flam_square_out(input._h, out._h)
     if not h:
@@ -7307,7 +7320,7 @@ def reciprocal(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_reciprocal(input._h)
     if not h:
@@ -7316,13 +7329,13 @@ def reciprocal(input):
 
 
 def reciprocal_(input):
-    """In-place form of `flam_reciprocal`: `1 / x` elementwise.
+    """In-place form of `reciprocal`: `1 / x` elementwise.
 
     `1 / x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_reciprocal_(input._h)
     if not h:
@@ -7331,14 +7344,14 @@ def reciprocal_(input):
 
 
 def reciprocal_out(input, out):
-    """`flam_reciprocal` into an existing tensor.
+    """`reciprocal` into an existing tensor.
 
     `1 / x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_reciprocal_out(input._h, out._h)
     if not h:
@@ -7351,7 +7364,7 @@ def sin(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sin(input._h)
     if not h:
@@ -7360,13 +7373,13 @@ def sin(input):
 
 
 def sin_(input):
-    """In-place form of `flam_sin`: sine elementwise, of radians.
+    """In-place form of `sin`: sine elementwise, of radians.
 
     Sine elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sin_(input._h)
     if not h:
@@ -7375,14 +7388,14 @@ def sin_(input):
 
 
 def sin_out(input, out):
-    """`flam_sin` into an existing tensor.
+    """`sin` into an existing tensor.
 
     Sine elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sin_out(input._h, out._h)
     if not h:
@@ -7395,7 +7408,7 @@ def cos(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_cos(input._h)
     if not h:
@@ -7404,13 +7417,13 @@ def cos(input):
 
 
 def cos_(input):
-    """In-place form of `flam_cos`: cosine elementwise, of radians.
+    """In-place form of `cos`: cosine elementwise, of radians.
 
     Cosine elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_cos_(input._h)
     if not h:
@@ -7419,14 +7432,14 @@ def cos_(input):
 
 
 def cos_out(input, out):
-    """`flam_cos` into an existing tensor.
+    """`cos` into an existing tensor.
 
     Cosine elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_cos_out(input._h, out._h)
     if not h:
@@ -7439,7 +7452,7 @@ def tan(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_tan(input._h)
     if not h:
@@ -7448,13 +7461,13 @@ def tan(input):
 
 
 def tan_(input):
-    """In-place form of `flam_tan`: tangent elementwise, of radians.
+    """In-place form of `tan`: tangent elementwise, of radians.
 
     Tangent elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_tan_(input._h)
     if not h:
@@ -7463,14 +7476,14 @@ def tan_(input):
 
 
 def tan_out(input, out):
-    """`flam_tan` into an existing tensor.
+    """`tan` into an existing tensor.
 
     Tangent elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_tan_out(input._h, out._h)
     if not h:
@@ -7483,7 +7496,7 @@ def asin(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_asin(input._h)
     if not h:
@@ -7492,13 +7505,13 @@ def asin(input):
 
 
 def asin_(input):
-    """In-place form of `flam_asin`: arc sine elementwise, in radians.
+    """In-place form of `asin`: arc sine elementwise, in radians.
 
     Arc sine elementwise, in radians. NaN outside [-1, 1].
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_asin_(input._h)
     if not h:
@@ -7507,14 +7520,14 @@ def asin_(input):
 
 
 def asin_out(input, out):
-    """`flam_asin` into an existing tensor.
+    """`asin` into an existing tensor.
 
     Arc sine elementwise, in radians. NaN outside [-1, 1].
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_asin_out(input._h, out._h)
     if not h:
@@ -7527,7 +7540,7 @@ def acos(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_acos(input._h)
     if not h:
@@ -7536,13 +7549,13 @@ def acos(input):
 
 
 def acos_(input):
-    """In-place form of `flam_acos`: arc cosine elementwise, in radians.
+    """In-place form of `acos`: arc cosine elementwise, in radians.
 
     Arc cosine elementwise, in radians. NaN outside [-1, 1].
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_acos_(input._h)
     if not h:
@@ -7551,14 +7564,14 @@ def acos_(input):
 
 
 def acos_out(input, out):
-    """`flam_acos` into an existing tensor.
+    """`acos` into an existing tensor.
 
     Arc cosine elementwise, in radians. NaN outside [-1, 1].
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_acos_out(input._h, out._h)
     if not h:
@@ -7571,7 +7584,7 @@ def atan(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_atan(input._h)
     if not h:
@@ -7580,13 +7593,13 @@ def atan(input):
 
 
 def atan_(input):
-    """In-place form of `flam_atan`: arc tangent elementwise, in radians.
+    """In-place form of `atan`: arc tangent elementwise, in radians.
 
     Arc tangent elementwise, in radians. In (-pi/2, pi/2).
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_atan_(input._h)
     if not h:
@@ -7595,14 +7608,14 @@ def atan_(input):
 
 
 def atan_out(input, out):
-    """`flam_atan` into an existing tensor.
+    """`atan` into an existing tensor.
 
     Arc tangent elementwise, in radians. In (-pi/2, pi/2).
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_atan_out(input._h, out._h)
     if not h:
@@ -7615,7 +7628,7 @@ def sinh(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sinh(input._h)
     if not h:
@@ -7624,13 +7637,13 @@ def sinh(input):
 
 
 def sinh_(input):
-    """In-place form of `flam_sinh`: hyperbolic sine elementwise.
+    """In-place form of `sinh`: hyperbolic sine elementwise.
 
     Hyperbolic sine elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sinh_(input._h)
     if not h:
@@ -7639,14 +7652,14 @@ def sinh_(input):
 
 
 def sinh_out(input, out):
-    """`flam_sinh` into an existing tensor.
+    """`sinh` into an existing tensor.
 
     Hyperbolic sine elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sinh_out(input._h, out._h)
     if not h:
@@ -7659,7 +7672,7 @@ def cosh(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_cosh(input._h)
     if not h:
@@ -7668,13 +7681,13 @@ def cosh(input):
 
 
 def cosh_(input):
-    """In-place form of `flam_cosh`: hyperbolic cosine elementwise.
+    """In-place form of `cosh`: hyperbolic cosine elementwise.
 
     Hyperbolic cosine elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_cosh_(input._h)
     if not h:
@@ -7683,14 +7696,14 @@ def cosh_(input):
 
 
 def cosh_out(input, out):
-    """`flam_cosh` into an existing tensor.
+    """`cosh` into an existing tensor.
 
     Hyperbolic cosine elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_cosh_out(input._h, out._h)
     if not h:
@@ -7703,7 +7716,7 @@ def asinh(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_asinh(input._h)
     if not h:
@@ -7712,13 +7725,13 @@ def asinh(input):
 
 
 def asinh_(input):
-    """In-place form of `flam_asinh`: inverse hyperbolic sine, elementwise.
+    """In-place form of `asinh`: inverse hyperbolic sine, elementwise.
 
     Inverse hyperbolic sine, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_asinh_(input._h)
     if not h:
@@ -7727,14 +7740,14 @@ def asinh_(input):
 
 
 def asinh_out(input, out):
-    """`flam_asinh` into an existing tensor.
+    """`asinh` into an existing tensor.
 
     Inverse hyperbolic sine, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_asinh_out(input._h, out._h)
     if not h:
@@ -7747,7 +7760,7 @@ def acosh(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_acosh(input._h)
     if not h:
@@ -7756,13 +7769,13 @@ def acosh(input):
 
 
 def acosh_(input):
-    """In-place form of `flam_acosh`: inverse hyperbolic cosine; NaN below 1, elementwise.
+    """In-place form of `acosh`: inverse hyperbolic cosine; NaN below 1, elementwise.
 
     Inverse hyperbolic cosine; NaN below 1, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_acosh_(input._h)
     if not h:
@@ -7771,14 +7784,14 @@ def acosh_(input):
 
 
 def acosh_out(input, out):
-    """`flam_acosh` into an existing tensor.
+    """`acosh` into an existing tensor.
 
     Inverse hyperbolic cosine; NaN below 1, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_acosh_out(input._h, out._h)
     if not h:
@@ -7791,7 +7804,7 @@ def atanh(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_atanh(input._h)
     if not h:
@@ -7800,13 +7813,13 @@ def atanh(input):
 
 
 def atanh_(input):
-    """In-place form of `flam_atanh`: inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+    """In-place form of `atanh`: inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
 
     Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_atanh_(input._h)
     if not h:
@@ -7815,14 +7828,14 @@ def atanh_(input):
 
 
 def atanh_out(input, out):
-    """`flam_atanh` into an existing tensor.
+    """`atanh` into an existing tensor.
 
     Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_atanh_out(input._h, out._h)
     if not h:
@@ -7835,7 +7848,7 @@ def tanh(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_tanh(input._h)
     if not h:
@@ -7844,13 +7857,13 @@ def tanh(input):
 
 
 def tanh_(input):
-    """In-place form of `flam_tanh`: hyperbolic tangent elementwise.
+    """In-place form of `tanh`: hyperbolic tangent elementwise.
 
     Hyperbolic tangent elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_tanh_(input._h)
     if not h:
@@ -7859,14 +7872,14 @@ def tanh_(input):
 
 
 def tanh_out(input, out):
-    """`flam_tanh` into an existing tensor.
+    """`tanh` into an existing tensor.
 
     Hyperbolic tangent elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_tanh_out(input._h, out._h)
     if not h:
@@ -7879,7 +7892,7 @@ def sigmoid(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sigmoid(input._h)
     if not h:
@@ -7888,13 +7901,13 @@ def sigmoid(input):
 
 
 def sigmoid_(input):
-    """In-place form of `flam_sigmoid`: logistic function, `1 / (1 + e^-x)` elementwise.
+    """In-place form of `sigmoid`: logistic function, `1 / (1 + e^-x)` elementwise.
 
     Logistic function, `1 / (1 + e^-x)` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sigmoid_(input._h)
     if not h:
@@ -7903,14 +7916,14 @@ def sigmoid_(input):
 
 
 def sigmoid_out(input, out):
-    """`flam_sigmoid` into an existing tensor.
+    """`sigmoid` into an existing tensor.
 
     Logistic function, `1 / (1 + e^-x)` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_sigmoid_out(input._h, out._h)
     if not h:
@@ -7923,7 +7936,7 @@ def erf(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_erf(input._h)
     if not h:
@@ -7932,13 +7945,13 @@ def erf(input):
 
 
 def erf_(input):
-    """In-place form of `flam_erf`: error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+    """In-place form of `erf`: error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
 
     Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_erf_(input._h)
     if not h:
@@ -7947,14 +7960,14 @@ def erf_(input):
 
 
 def erf_out(input, out):
-    """`flam_erf` into an existing tensor.
+    """`erf` into an existing tensor.
 
     Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_erf_out(input._h, out._h)
     if not h:
@@ -7967,7 +7980,7 @@ def erfc(input):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_erfc(input._h)
     if not h:
@@ -7976,13 +7989,13 @@ def erfc(input):
 
 
 def erfc_(input):
-    """In-place form of `flam_erfc`: complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+    """In-place form of `erfc`: complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
 
     Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_erfc_(input._h)
     if not h:
@@ -7991,14 +8004,14 @@ def erfc_(input):
 
 
 def erfc_out(input, out):
-    """`flam_erfc` into an existing tensor.
+    """`erfc` into an existing tensor.
 
     Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     h = _fast.flam_erfc_out(input._h, out._h)
     if not h:
@@ -8011,7 +8024,7 @@ def floor(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_floor(input._h)
     if not h:
@@ -8020,13 +8033,13 @@ def floor(input):
 
 
 def floor_(input):
-    """In-place form of `flam_floor`: greatest integer not above each element; integers stay as they are.
+    """In-place form of `floor`: greatest integer not above each element; integers stay as they are.
 
     Greatest integer not above each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_floor_(input._h)
     if not h:
@@ -8035,14 +8048,14 @@ def floor_(input):
 
 
 def floor_out(input, out):
-    """`flam_floor` into an existing tensor.
+    """`floor` into an existing tensor.
 
     Greatest integer not above each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_floor_out(input._h, out._h)
     if not h:
@@ -8055,7 +8068,7 @@ def ceil(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_ceil(input._h)
     if not h:
@@ -8064,13 +8077,13 @@ def ceil(input):
 
 
 def ceil_(input):
-    """In-place form of `flam_ceil`: least integer not below each element; integers stay as they are.
+    """In-place form of `ceil`: least integer not below each element; integers stay as they are.
 
     Least integer not below each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_ceil_(input._h)
     if not h:
@@ -8079,14 +8092,14 @@ def ceil_(input):
 
 
 def ceil_out(input, out):
-    """`flam_ceil` into an existing tensor.
+    """`ceil` into an existing tensor.
 
     Least integer not below each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_ceil_out(input._h, out._h)
     if not h:
@@ -8099,7 +8112,7 @@ def trunc(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_trunc(input._h)
     if not h:
@@ -8108,13 +8121,13 @@ def trunc(input):
 
 
 def trunc_(input):
-    """In-place form of `flam_trunc`: integer part of each element; integers stay as they are.
+    """In-place form of `trunc`: integer part of each element; integers stay as they are.
 
     Integer part of each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_trunc_(input._h)
     if not h:
@@ -8123,14 +8136,14 @@ def trunc_(input):
 
 
 def trunc_out(input, out):
-    """`flam_trunc` into an existing tensor.
+    """`trunc` into an existing tensor.
 
     Integer part of each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     h = _fast.flam_trunc_out(input._h, out._h)
     if not h:
@@ -8144,7 +8157,7 @@ def round(input, decimals=0):
     - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
     - `decimals`: decimals to keep; negative ones round before the point; default 0.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    - errors: `DtypeError` where `input` is bool, or integral with `decimals`.
     """
     h = _fast.flam_round(input._h, decimals)
     if not h:
@@ -8153,14 +8166,14 @@ def round(input, decimals=0):
 
 
 def round_(input, decimals=0):
-    """In-place form of `flam_round`: nearest value with a number of decimals, halves to even.
+    """In-place form of `round`: nearest value with a number of decimals, halves to even.
 
     Nearest value with a number of decimals, halves to even. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
     - `decimals`: decimals to keep; negative ones round before the point; default 0.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    - errors: `DtypeError` where `input` is bool, or integral with `decimals`.
     """
     h = _fast.flam_round_(input._h, decimals)
     if not h:
@@ -8169,7 +8182,7 @@ def round_(input, decimals=0):
 
 
 def round_out(input, decimals=0, out=None):
-    """`flam_round` into an existing tensor.
+    """`round` into an existing tensor.
 
     Nearest value with a number of decimals, halves to even. Its gradient is 0.
 
@@ -8177,7 +8190,7 @@ def round_out(input, decimals=0, out=None):
     - `decimals`: decimals to keep; negative ones round before the point; default 0.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    - errors: `DtypeError` where `input` is bool, or integral with `decimals`.
     """
     h = _fast.flam_round_out(input._h, decimals, out._h)
     if not h:
@@ -8190,7 +8203,7 @@ def frac(input):
 
     - `input`: any shape; floating point.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_frac(input._h)
     if not h:
@@ -8199,13 +8212,13 @@ def frac(input):
 
 
 def frac_(input):
-    """In-place form of `flam_frac`: `x - trunc(x)` elementwise.
+    """In-place form of `frac`: `x - trunc(x)` elementwise.
 
     `x - trunc(x)` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_frac_(input._h)
     if not h:
@@ -8214,14 +8227,14 @@ def frac_(input):
 
 
 def frac_out(input, out):
-    """`flam_frac` into an existing tensor.
+    """`frac` into an existing tensor.
 
     `x - trunc(x)` elementwise.
 
     - `input`: any shape; floating point.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_frac_out(input._h, out._h)
     if not h:
@@ -8282,7 +8295,7 @@ def logical_not(input):
 
 
 def logical_not_(input):
-    """In-place form of `flam_logical_not`: whether each element is 0.
+    """In-place form of `logical_not`: whether each element is 0.
 
     Whether each element is 0.
 
@@ -8297,7 +8310,7 @@ def logical_not_(input):
 
 
 def logical_not_out(input, out):
-    """`flam_logical_not` into an existing tensor.
+    """`logical_not` into an existing tensor.
 
     Whether each element is 0.
 
@@ -8317,7 +8330,7 @@ def bitwise_not(input):
 
     - `input`: any shape; bool or integral.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    - errors: `DtypeError` where `input` is floating point.
     """
     h = _fast.flam_bitwise_not(input._h)
     if not h:
@@ -8326,13 +8339,13 @@ def bitwise_not(input):
 
 
 def bitwise_not_(input):
-    """In-place form of `flam_bitwise_not`: bits of each element inverted; of bool the negation.
+    """In-place form of `bitwise_not`: bits of each element inverted; of bool the negation.
 
     Bits of each element inverted; of bool the negation.
 
     - `input`: any shape; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    - errors: `DtypeError` where `input` is floating point.
     """
     h = _fast.flam_bitwise_not_(input._h)
     if not h:
@@ -8341,14 +8354,14 @@ def bitwise_not_(input):
 
 
 def bitwise_not_out(input, out):
-    """`flam_bitwise_not` into an existing tensor.
+    """`bitwise_not` into an existing tensor.
 
     Bits of each element inverted; of bool the negation.
 
     - `input`: any shape; bool or integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    - errors: `DtypeError` where `input` is floating point.
     """
     h = _fast.flam_bitwise_not_out(input._h, out._h)
     if not h:
@@ -8366,7 +8379,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     - `dilation`: distance of the window's elements; default 1.
     - `ceil_mode`: whether windows that reach over the end count; default false.
     - returns: [n, c, h', w'], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
     """
     if kernel_size.__class__ in _NUMBERS:
         kernel_size = (kernel_size,)
@@ -8393,7 +8406,7 @@ def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     - `count_include_pad`: whether padding counts as elements; default true (1).
     - `divisor_override`: what to divide by, not 0; default: the number of elements.
     - returns: [n, c, h', w'], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
     """
     if kernel_size.__class__ in _NUMBERS:
         kernel_size = (kernel_size,)
@@ -8413,7 +8426,7 @@ def adaptive_avg_pool2d(input, output_size):
     - `input`: [n, c, h, w] or [c, h, w], floating point.
     - `output_size`: h' and w', or one number for both.
     - returns: [n, c, h', w'], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE`.
+    - errors: `ShapeError`.
     """
     if output_size.__class__ in _NUMBERS:
         output_size = (output_size,)
@@ -8432,7 +8445,7 @@ def rand(size, generator=None, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `ShapeError` for a negative size; `DtypeError` where the dtype is not floating point.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -8451,7 +8464,7 @@ def randn(size, generator=None, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `ShapeError` for a negative size; `DtypeError` where the dtype is not floating point.
     - source: Box and Muller, 1958, doi 10.1214/aoms/1177706645.
     """
     if size.__class__ in _NUMBERS:
@@ -8473,7 +8486,7 @@ def randint(low, high, size, generator=None, dtype=None, device=None, requires_g
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `high` is not greater than `low`.
+    - errors: `InvalidArgumentError` where `high` is not greater than `low`.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -8492,7 +8505,7 @@ def randperm(n, generator=None, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [n].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
+    - errors: `InvalidArgumentError` for a negative `n`.
     """
     h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -8508,7 +8521,7 @@ def rand_like(input, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a dense tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `DtypeError` where the dtype is not floating point.
     """
     h = _fast.flam_rand_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -8524,7 +8537,7 @@ def randn_like(input, dtype=None, device=None, requires_grad=False):
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a dense tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `DtypeError` where the dtype is not floating point.
     """
     h = _fast.flam_randn_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
     if not h:
@@ -8540,7 +8553,7 @@ def uniform_(input, from_=0, to=1, generator=None):
     - `to`: bound; default 1.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     h = _fast.flam_uniform_(input._h, from_, to, _NULL if generator is None else generator._h)
     if not h:
@@ -8556,7 +8569,7 @@ def normal_(input, mean=0, std=1, generator=None):
     - `std`: standard deviation, not negative; default 1.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     h = _fast.flam_normal_(input._h, mean, std, _NULL if generator is None else generator._h)
     if not h:
@@ -8571,7 +8584,7 @@ def exponential_(input, lambd=1, generator=None):
     - `lambd`: the rate, positive; default 1.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     h = _fast.flam_exponential_(input._h, lambd, _NULL if generator is None else generator._h)
     if not h:
@@ -8587,7 +8600,7 @@ def random_(input, from_, to, generator=None):
     - `to`: bound; greater than `from`.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     h = _fast.flam_random_(input._h, from_, to, _NULL if generator is None else generator._h)
     if not h:
@@ -8602,7 +8615,7 @@ def bernoulli_(input, p=0.5, generator=None):
     - `p`: from 0 to 1; default 0.5.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     h = _fast.flam_bernoulli_(input._h, p, _NULL if generator is None else generator._h)
     if not h:
@@ -8616,7 +8629,7 @@ def bernoulli(input, generator=None):
     - `input`: probabilities, from 0 to 1; floating point.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     h = _fast.flam_bernoulli(input._h, _NULL if generator is None else generator._h)
     if not h:
@@ -8631,7 +8644,7 @@ def normal(mean, std, generator=None):
     - `std`: shape that broadcasts with `mean`'s, or a number; not negative.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: the broadcast shape.
-    - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`; `DeviceMismatchError`.
     """
     h = _fast.flam_normal(mean._h, std._h, _NULL if generator is None else generator._h)
     if not h:
@@ -8647,7 +8660,7 @@ def multinomial(input, num_samples, replacement=False, generator=None):
     - `replacement`: whether an index may be drawn again; default false.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: int64, [num_samples] or [rows, num_samples].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement; `FLAM_ERROR_SHAPE`.
+    - errors: `InvalidArgumentError` where more are wanted than there are without replacement; `ShapeError`.
     """
     h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
     if not h:
@@ -8662,7 +8675,7 @@ def dropout(input, p=0.5, training=True):
     - `p`: probability, from 0 to 1; default 0.5.
     - `training`: whether anything is dropped at all; default true.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
     - source: Srivastava et al., 2014, JMLR 15.
     """
     h = _fast.flam_dropout(input._h, p, training)
@@ -8672,7 +8685,7 @@ def dropout(input, p=0.5, training=True):
 
 
 def dropout_(input, p=0.5, training=True):
-    """In-place form of `flam_dropout`: zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+    """In-place form of `dropout`: zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
 
     Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
 
@@ -8680,7 +8693,7 @@ def dropout_(input, p=0.5, training=True):
     - `p`: probability, from 0 to 1; default 0.5.
     - `training`: whether anything is dropped at all; default true.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
     - source: Srivastava et al., 2014, JMLR 15.
     """
     h = _fast.flam_dropout_(input._h, p, training)
@@ -8697,7 +8710,7 @@ def sum(input, dim=None, keepdim=False, dtype=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8708,7 +8721,7 @@ def sum(input, dim=None, keepdim=False, dtype=None):
 
 
 def sum_out(input, dim=None, keepdim=False, dtype=None, out=None):
-    """`flam_sum` into an existing tensor.
+    """`sum` into an existing tensor.
 
     Sum of elements. Floating sums are within 1 ULP where all terms have one sign.
 
@@ -8718,7 +8731,7 @@ def sum_out(input, dim=None, keepdim=False, dtype=None, out=None):
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8736,7 +8749,7 @@ def nansum(input, dim=None, keepdim=False, dtype=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8754,7 +8767,7 @@ def mean(input, dim=None, keepdim=False, dtype=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where the result is not floating point.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8765,7 +8778,7 @@ def mean(input, dim=None, keepdim=False, dtype=None):
 
 
 def mean_out(input, dim=None, keepdim=False, dtype=None, out=None):
-    """`flam_mean` into an existing tensor.
+    """`mean` into an existing tensor.
 
     Mean of elements; NaN of none.
 
@@ -8775,7 +8788,7 @@ def mean_out(input, dim=None, keepdim=False, dtype=None, out=None):
     - `dtype`: of the result; default: `input`'s.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where the result is not floating point.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8793,7 +8806,7 @@ def prod(input, dim=None, keepdim=False, dtype=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     h = _fast.flam_prod(input._h, _NULL if dim is None else (dim,), keepdim, 0 if dtype is None else dtype._code)
     if not h:
@@ -8806,7 +8819,7 @@ def max(input):
 
     - `input`: any shape but empty; any dtype. NaN wins.
     - returns: 0-d, dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+    - errors: `ShapeError` where `input` is empty.
     """
     h = _fast.flam_max(input._h)
     if not h:
@@ -8823,7 +8836,7 @@ def max_dim(input, dim, keepdim=False):
     - `out_values`: the greatest elements, dtype of `input`.
     - `out_indices`: their positions along `dim`, int64.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -8838,7 +8851,7 @@ def min(input):
 
     - `input`: any shape but empty; any dtype. NaN wins.
     - returns: 0-d, dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+    - errors: `ShapeError` where `input` is empty.
     """
     h = _fast.flam_min(input._h)
     if not h:
@@ -8855,7 +8868,7 @@ def min_dim(input, dim, keepdim=False):
     - `out_values`: the least elements, dtype of `input`.
     - `out_indices`: their positions along `dim`, int64.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
     """
     _o0 = _out_cell["flam_tensor **"]()
     _o1 = _out_cell["flam_tensor **"]()
@@ -8872,7 +8885,7 @@ def amax(input, dim=None, keepdim=False):
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice or of size 0; `ShapeError` where all of an empty tensor is reduced.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8883,7 +8896,7 @@ def amax(input, dim=None, keepdim=False):
 
 
 def amax_out(input, dim=None, keepdim=False, out=None):
-    """`flam_amax` into an existing tensor.
+    """`amax` into an existing tensor.
 
     Greatest elements over dimensions; equals share the gradient. NaN wins.
 
@@ -8892,7 +8905,7 @@ def amax_out(input, dim=None, keepdim=False, out=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice or of size 0; `ShapeError` where all of an empty tensor is reduced.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8909,7 +8922,7 @@ def amin(input, dim=None, keepdim=False):
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice or of size 0; `ShapeError` where all of an empty tensor is reduced.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8920,7 +8933,7 @@ def amin(input, dim=None, keepdim=False):
 
 
 def amin_out(input, dim=None, keepdim=False, out=None):
-    """`flam_amin` into an existing tensor.
+    """`amin` into an existing tensor.
 
     Least elements over dimensions; equals share the gradient. NaN wins.
 
@@ -8929,7 +8942,7 @@ def amin_out(input, dim=None, keepdim=False, out=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice or of size 0; `ShapeError` where all of an empty tensor is reduced.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -8946,7 +8959,7 @@ def argmax(input, dim=None, keepdim=False):
     - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, int64.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `OutOfRangeError` for `dim` out of range or nothing to reduce; `DtypeError` for bool.
     """
     h = _fast.flam_argmax(input._h, _NULL if dim is None else (dim,), keepdim)
     if not h:
@@ -8955,7 +8968,7 @@ def argmax(input, dim=None, keepdim=False):
 
 
 def argmax_out(input, dim=None, keepdim=False, out=None):
-    """`flam_argmax` into an existing tensor.
+    """`argmax` into an existing tensor.
 
     Position of the greatest element; of equals, the first. NaN wins.
 
@@ -8964,7 +8977,7 @@ def argmax_out(input, dim=None, keepdim=False, out=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `OutOfRangeError` for `dim` out of range or nothing to reduce; `DtypeError` for bool.
     """
     h = _fast.flam_argmax_out(input._h, _NULL if dim is None else (dim,), keepdim, out._h)
     if not h:
@@ -8979,7 +8992,7 @@ def argmin(input, dim=None, keepdim=False):
     - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, int64.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `OutOfRangeError` for `dim` out of range or nothing to reduce; `DtypeError` for bool.
     """
     h = _fast.flam_argmin(input._h, _NULL if dim is None else (dim,), keepdim)
     if not h:
@@ -8988,7 +9001,7 @@ def argmin(input, dim=None, keepdim=False):
 
 
 def argmin_out(input, dim=None, keepdim=False, out=None):
-    """`flam_argmin` into an existing tensor.
+    """`argmin` into an existing tensor.
 
     Position of the least element; of equals, the first. NaN wins.
 
@@ -8997,7 +9010,7 @@ def argmin_out(input, dim=None, keepdim=False, out=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `OutOfRangeError` for `dim` out of range or nothing to reduce; `DtypeError` for bool.
     """
     h = _fast.flam_argmin_out(input._h, _NULL if dim is None else (dim,), keepdim, out._h)
     if not h:
@@ -9012,7 +9025,7 @@ def any(input, dim=None, keepdim=False):
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9023,7 +9036,7 @@ def any(input, dim=None, keepdim=False):
 
 
 def any_out(input, dim=None, keepdim=False, out=None):
-    """`flam_any` into an existing tensor.
+    """`any` into an existing tensor.
 
     Whether any element is not 0.
 
@@ -9032,7 +9045,7 @@ def any_out(input, dim=None, keepdim=False, out=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9049,7 +9062,7 @@ def all(input, dim=None, keepdim=False):
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9060,7 +9073,7 @@ def all(input, dim=None, keepdim=False):
 
 
 def all_out(input, dim=None, keepdim=False, out=None):
-    """`flam_all` into an existing tensor.
+    """`all` into an existing tensor.
 
     Whether all elements are not 0.
 
@@ -9069,7 +9082,7 @@ def all_out(input, dim=None, keepdim=False, out=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9087,7 +9100,7 @@ def var(input, dim=None, correction=1, keepdim=False):
     - `correction`: subtracted from the number of elements; default 1.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9105,7 +9118,7 @@ def var_unbiased(input, dim, unbiased, keepdim=False):
     - `unbiased`: whether to divide by `n - 1` rather than by `n`.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9123,7 +9136,7 @@ def std(input, dim=None, correction=1, keepdim=False):
     - `correction`: subtracted from the number of elements; default 1.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9141,7 +9154,7 @@ def std_unbiased(input, dim, unbiased, keepdim=False):
     - `unbiased`: whether to divide by `n - 1` rather than by `n`.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9163,7 +9176,7 @@ def norm(input, p=2, dim=None, keepdim=False, dtype=None):
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9180,7 +9193,7 @@ def logsumexp(input, dim, keepdim=False):
     - `dim`: dimensions to reduce, negative ones count from the end.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9196,7 +9209,7 @@ def count_nonzero(input, dim=None):
     - `input`: any shape and dtype.
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - returns: `input`'s shape without the reduced dimensions, int64.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9213,7 +9226,7 @@ def cumsum(input, dim, dtype=None):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: shape of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_cumsum(input._h, dim, 0 if dtype is None else dtype._code)
     if not h:
@@ -9222,7 +9235,7 @@ def cumsum(input, dim, dtype=None):
 
 
 def cumsum_(input, dim, dtype=None):
-    """In-place form of `flam_cumsum`: running sums along a dimension.
+    """In-place form of `cumsum`: running sums along a dimension.
 
     Running sums along a dimension.
 
@@ -9230,7 +9243,7 @@ def cumsum_(input, dim, dtype=None):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_cumsum_(input._h, dim, 0 if dtype is None else dtype._code)
     if not h:
@@ -9239,7 +9252,7 @@ def cumsum_(input, dim, dtype=None):
 
 
 def cumsum_out(input, dim, dtype=None, out=None):
-    """`flam_cumsum` into an existing tensor.
+    """`cumsum` into an existing tensor.
 
     Running sums along a dimension.
 
@@ -9248,7 +9261,7 @@ def cumsum_out(input, dim, dtype=None, out=None):
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_cumsum_out(input._h, dim, 0 if dtype is None else dtype._code, out._h)
     if not h:
@@ -9263,7 +9276,7 @@ def cumprod(input, dim, dtype=None):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: shape of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_cumprod(input._h, dim, 0 if dtype is None else dtype._code)
     if not h:
@@ -9272,7 +9285,7 @@ def cumprod(input, dim, dtype=None):
 
 
 def cumprod_(input, dim, dtype=None):
-    """In-place form of `flam_cumprod`: running products along a dimension.
+    """In-place form of `cumprod`: running products along a dimension.
 
     Running products along a dimension.
 
@@ -9280,7 +9293,7 @@ def cumprod_(input, dim, dtype=None):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_cumprod_(input._h, dim, 0 if dtype is None else dtype._code)
     if not h:
@@ -9289,7 +9302,7 @@ def cumprod_(input, dim, dtype=None):
 
 
 def cumprod_out(input, dim, dtype=None, out=None):
-    """`flam_cumprod` into an existing tensor.
+    """`cumprod` into an existing tensor.
 
     Running products along a dimension.
 
@@ -9298,7 +9311,7 @@ def cumprod_out(input, dim, dtype=None, out=None):
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_cumprod_out(input._h, dim, 0 if dtype is None else dtype._code, out._h)
     if not h:
@@ -9313,7 +9326,7 @@ def step_lr_new(optimizer, step_size, gamma=0.1):
     - `step_size`: steps between changes, at least 1.
     - `gamma`: the factor; default 0.1.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a step size below 1.
+    - errors: `InvalidArgumentError` for a step size below 1.
     """
     h = _fast.flam_step_lr_new(optimizer._h, step_size, gamma)
     if not h:
@@ -9328,7 +9341,7 @@ def multi_step_lr_new(optimizer, milestones, gamma=0.1):
     - `milestones`: epochs, in any order; one that is there twice counts twice.
     - `gamma`: the factor; default 0.1.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     if milestones.__class__ in _NUMBERS:
         milestones = (milestones,)
@@ -9345,7 +9358,7 @@ def constant_lr_new(optimizer, factor=0.3333333333333333, total_iters=5):
     - `factor`: in [0, 1]; default 1/3.
     - `total_iters`: when the rate returns to its first value; default 5.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor out of range.
+    - errors: `InvalidArgumentError` for a factor out of range.
     """
     h = _fast.flam_constant_lr_new(optimizer._h, factor, total_iters)
     if not h:
@@ -9361,7 +9374,7 @@ def linear_lr_new(optimizer, start_factor=0.3333333333333333, end_factor=1, tota
     - `end_factor`: in [0, 1]; default 1.
     - `total_iters`: epochs until `end_factor`, at least 1; default 5.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range.
+    - errors: `InvalidArgumentError` for an option out of range.
     """
     h = _fast.flam_linear_lr_new(optimizer._h, start_factor, end_factor, total_iters)
     if not h:
@@ -9375,7 +9388,7 @@ def exponential_lr_new(optimizer, gamma):
     - `optimizer`: whose groups are set; kept.
     - `gamma`: the factor.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_exponential_lr_new(optimizer._h, gamma)
     if not h:
@@ -9390,7 +9403,7 @@ def polynomial_lr_new(optimizer, total_iters=5, power=1):
     - `total_iters`: epochs until 0, at least 1; default 5.
     - `power`: the power; default 1.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `total_iters` below 1.
+    - errors: `InvalidArgumentError` for `total_iters` below 1.
     """
     h = _fast.flam_polynomial_lr_new(optimizer._h, total_iters, power)
     if not h:
@@ -9405,7 +9418,7 @@ def cosine_annealing_lr_new(optimizer, t_max, eta_min=0):
     - `t_max`: steps to the least rate, at least 1.
     - `eta_min`: the least rate; default 0.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for `t_max` below 1.
+    - errors: `InvalidArgumentError` for `t_max` below 1.
     - source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
     """
     h = _fast.flam_cosine_annealing_lr_new(optimizer._h, t_max, eta_min)
@@ -9422,7 +9435,7 @@ def cosine_annealing_warm_restarts_new(optimizer, t_0, t_mult=1, eta_min=0):
     - `t_mult`: how much longer each next fall is, at least 1; default 1.
     - `eta_min`: the least rate; default 0.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a length below 1.
+    - errors: `InvalidArgumentError` for a length below 1.
     - source: Loshchilov and Hutter, 2016, arXiv 1608.03983.
     """
     h = _fast.flam_cosine_annealing_warm_restarts_new(optimizer._h, t_0, t_mult, eta_min)
@@ -9445,7 +9458,7 @@ def cyclic_lr_new(optimizer, base_lr, max_lr, step_size_up=2000, step_size_down=
     - `base_momentum`: the least momentum; default 0.8.
     - `max_momentum`: the greatest momentum; default 0.9.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for step sizes that are not positive, or an optimizer without momentum where it should move.
+    - errors: `InvalidArgumentError` for step sizes that are not positive, or an optimizer without momentum where it should move.
     - source: Smith, 2015, arXiv 1506.01186.
     """
     h = _fast.flam_cyclic_lr_new(optimizer._h, base_lr, max_lr, step_size_up, step_size_down, _E_flam_cycle[mode], gamma, cycle_momentum, base_momentum, max_momentum)
@@ -9469,7 +9482,7 @@ def one_cycle_lr_new(optimizer, max_lr, total_steps, pct_start=0.3, linear=False
     - `final_div_factor`: the first rate over the last; default 1e4.
     - `three_phase`: whether the rate returns to the first before it falls further; default false.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an option out of range, or an optimizer without momentum where it should move.
+    - errors: `InvalidArgumentError` for an option out of range, or an optimizer without momentum where it should move.
     - source: Smith and Topin, 2017, arXiv 1708.07120.
     """
     h = _fast.flam_one_cycle_lr_new(optimizer._h, max_lr, total_steps, pct_start, linear, cycle_momentum, base_momentum, max_momentum, div_factor, final_div_factor, three_phase)
@@ -9484,7 +9497,7 @@ def lambda_lr_new(optimizer, factor):
     - `optimizer`: whose groups are set; kept.
     - `factor`: the function; copied.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown struct size or a missing function; what the function failed with.
+    - errors: `InvalidArgumentError` for an unknown struct size or a missing function; what the function failed with.
     """
     h = _fast.flam_lambda_lr_new(optimizer._h, factor)
     if not h:
@@ -9498,7 +9511,7 @@ def multiplicative_lr_new(optimizer, factor):
     - `optimizer`: whose groups are set; kept.
     - `factor`: the function; copied.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for an unknown struct size or a missing function; what the function failed with.
+    - errors: `InvalidArgumentError` for an unknown struct size or a missing function; what the function failed with.
     """
     h = _fast.flam_multiplicative_lr_new(optimizer._h, factor)
     if not h:
@@ -9507,10 +9520,10 @@ def multiplicative_lr_new(optimizer, factor):
 
 
 def reduce_lr_on_plateau_new(optimizer, maximize=False, factor=0.1, patience=10, threshold=1e-4, absolute=False, cooldown=0, min_lr=0, eps=1e-8):
-    """Multiplies the learning rate by `factor` when a metric has not improved for a while; steps by `flam_scheduler_step_metric`.
+    """Multiplies the learning rate by `factor` when a metric has not improved for a while; steps by `scheduler_step_metric`.
 
     Multiplies the learning rate by `factor` when a metric has not improved for a while; steps by
-    `flam_scheduler_step_metric`.
+    `scheduler_step_metric`.
 
     - `optimizer`: whose groups are set; kept.
     - `maximize`: whether greater is better; default false.
@@ -9522,7 +9535,7 @@ def reduce_lr_on_plateau_new(optimizer, maximize=False, factor=0.1, patience=10,
     - `min_lr`: the least rate; default 0.
     - `eps`: changes of the rate below this are left out; default 1e-8.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a factor of 1 or more.
+    - errors: `InvalidArgumentError` for a factor of 1 or more.
     """
     h = _fast.flam_reduce_lr_on_plateau_new(optimizer._h, maximize, factor, patience, threshold, absolute, cooldown, min_lr, eps)
     if not h:
@@ -9531,11 +9544,11 @@ def reduce_lr_on_plateau_new(optimizer, maximize=False, factor=0.1, patience=10,
 
 
 def sequential_lr_new(first):
-    """One schedule after the other, beginning with `first`; `flam_scheduler_append` adds the rest.
+    """One schedule after the other, beginning with `first`; `scheduler_append` adds the rest.
 
     - `first`: the schedule of epoch 0; kept. The rates begin anew.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a schedule that needs a metric.
+    - errors: `InvalidArgumentError` for a schedule that needs a metric.
     """
     h = _fast.flam_sequential_lr_new(first._h)
     if not h:
@@ -9544,11 +9557,11 @@ def sequential_lr_new(first):
 
 
 def chained_lr_new(first):
-    """Several schedules at once, one upon the other; `flam_scheduler_append` adds them.
+    """Several schedules at once, one upon the other; `scheduler_append` adds them.
 
     - `first`: the first schedule; kept.
     - returns: the schedule.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a schedule that needs a metric.
+    - errors: `InvalidArgumentError` for a schedule that needs a metric.
     """
     h = _fast.flam_chained_lr_new(first._h)
     if not h:
@@ -9563,7 +9576,7 @@ def scheduler_append(scheduler, next, milestone=0):
     - `next`: the schedule to add, of the same optimizer; kept.
     - `milestone`: the epoch at which a sequence changes to it, after those before; default 0, for chains.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another optimizer's schedule, one that needs a metric, milestones that do not grow, or a schedule that is not made of others.
+    - errors: `InvalidArgumentError` for another optimizer's schedule, one that needs a metric, milestones that do not grow, or a schedule that is not made of others.
     """
     h = _fast.flam_scheduler_append(scheduler._h, next._h, milestone)
     if h:
@@ -9575,7 +9588,7 @@ def scheduler_step(scheduler):
 
     - `scheduler`: the schedule.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` past the end of a single cycle, or where a metric is needed; what a function of the program failed with.
+    - errors: `InvalidArgumentError` past the end of a single cycle, or where a metric is needed; what a function of the program failed with.
     """
     h = _blocking.flam_scheduler_step(scheduler._h)
     if h:
@@ -9588,7 +9601,7 @@ def scheduler_step_metric(scheduler, metric):
     - `scheduler`: the schedule.
     - `metric`: its value.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the schedule takes none.
+    - errors: `InvalidArgumentError` where the schedule takes none.
     """
     h = _fast.flam_scheduler_step_metric(scheduler._h, metric)
     if h:
@@ -9610,7 +9623,7 @@ def scheduler_state_dict(scheduler):
 
     - `scheduler`: the schedule.
     - returns: names and copies.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_scheduler_state_dict(scheduler._h)
     if not h:
@@ -9619,15 +9632,15 @@ def scheduler_state_dict(scheduler):
 
 
 def scheduler_load_state_dict(scheduler, state):
-    """Takes over what `flam_scheduler_state_dict` of the same kind of schedule gave; nothing changes where an error is found.
+    """Takes over what `scheduler_state_dict` of the same kind of schedule gave; nothing changes where an error is found.
 
-    Takes over what `flam_scheduler_state_dict` of the same kind of schedule gave; nothing changes
+    Takes over what `scheduler_state_dict` of the same kind of schedule gave; nothing changes
     where an error is found. The optimizer's rates are part of the optimizer's state.
 
     - `scheduler`: the schedule.
     - `state`: names and tensors.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a missing or unknown name; `FLAM_ERROR_SHAPE`.
+    - errors: `InvalidArgumentError` for a missing or unknown name; `ShapeError`.
     """
     h = _blocking.flam_scheduler_load_state_dict(scheduler._h, state._h)
     if h:
@@ -9637,7 +9650,7 @@ def scheduler_load_state_dict(scheduler, state):
 def scheduler_release(scheduler):
     """Drops a reference to a schedule.
 
-    - `scheduler`: the schedule, or `NULL`.
+    - `scheduler`: the schedule, or `None`.
     """
     _fast.flam_scheduler_release(_NULL if scheduler is None else scheduler._h)
 
@@ -9648,7 +9661,7 @@ def view(input, size):
     - `input`: any tensor whose strides allow the shape without a copy.
     - `size`: the new shape; one entry may be -1 and is inferred.
     - returns: a view of shape `size`.
-    - errors: `FLAM_ERROR_SHAPE` where the element counts differ or a copy would be needed (use reshape).
+    - errors: `ShapeError` where the element counts differ or a copy would be needed (use reshape).
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -9664,7 +9677,7 @@ def reshape(input, shape):
     - `input`: any tensor.
     - `shape`: the new shape; one entry may be -1 and is inferred.
     - returns: a tensor of shape `shape`.
-    - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+    - errors: `ShapeError` where the element counts differ.
     """
     if shape.__class__ in _NUMBERS:
         shape = (shape,)
@@ -9682,7 +9695,7 @@ def as_strided(input, size, stride, storage_offset=0):
     - `stride`: strides of the view in elements, one per dimension.
     - `storage_offset`: first element, counted from `input`'s first; default 0.
     - returns: a view of shape `size`.
-    - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the storage.
+    - errors: `ShapeError` where sizes and strides differ in number or reach outside the storage.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -9700,7 +9713,7 @@ def permute(input, dims):
     - `input`: any tensor.
     - `dims`: a permutation of its dimensions; negative ones count from the end.
     - returns: a view whose dimension i is `input`'s `dims[i]`.
-    - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation.
+    - errors: `ShapeError` where `dims` is no permutation.
     """
     if dims.__class__ in _NUMBERS:
         dims = (dims,)
@@ -9717,7 +9730,7 @@ def transpose(input, dim0, dim1):
     - `dim0`: the first dimension.
     - `dim1`: the second dimension.
     - returns: a view of `input`.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
+    - errors: `OutOfRangeError` for a dimension out of range.
     """
     h = _fast.flam_transpose(input._h, dim0, dim1)
     if not h:
@@ -9730,7 +9743,7 @@ def t(input):
 
     - `input`: at most 2-d.
     - returns: a view of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `input` has more than two dimensions.
+    - errors: `ShapeError` where `input` has more than two dimensions.
     """
     h = _fast.flam_t(input._h)
     if not h:
@@ -9744,7 +9757,7 @@ def expand(input, size):
     - `input`: any tensor.
     - `size`: the shape to repeat to; -1 keeps a size, new dimensions come first.
     - returns: a view of shape `size`, with stride 0 where it repeats.
-    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    - errors: `ShapeError` where a size other than 1 would change.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -9763,7 +9776,7 @@ def slice(input, dim=0, start=0, end=9223372036854775807, step=1):
     - `end`: index after the last; default: the dimension's end. Both are clamped to the dimension.
     - `step`: distance between indices, positive; default 1.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a step below 1.
+    - errors: `OutOfRangeError` for `dim`; `InvalidArgumentError` for a step below 1.
     """
     h = _fast.flam_slice(input._h, dim, start, end, step)
     if not h:
@@ -9778,7 +9791,7 @@ def select(input, dim, index):
     - `dim`: the dimension.
     - `index`: the index, negative from the end.
     - returns: a view with one dimension less.
-    - errors: `FLAM_ERROR_INDEX` for `dim` or `index` out of range.
+    - errors: `OutOfRangeError` for `dim` or `index` out of range.
     """
     h = _fast.flam_select(input._h, dim, index)
     if not h:
@@ -9794,7 +9807,7 @@ def narrow(input, dim, start, length):
     - `start`: first index, negative from the end.
     - `length`: how many.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension.
+    - errors: `OutOfRangeError` where the range leaves the dimension.
     """
     h = _fast.flam_narrow(input._h, dim, start, length)
     if not h:
@@ -9808,7 +9821,7 @@ def squeeze(input, dim=None):
     - `input`: any tensor.
     - `dim`: which dimensions to drop where their size is 1; default: all.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
+    - errors: `OutOfRangeError` for a dimension out of range.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -9824,7 +9837,7 @@ def unsqueeze(input, dim):
     - `input`: any tensor.
     - `dim`: where the new dimension stands in the result; negative from the end.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     h = _fast.flam_unsqueeze(input._h, dim)
     if not h:
@@ -9839,7 +9852,7 @@ def flatten(input, start_dim=0, end_dim=-1):
     - `start_dim`: first dimension to merge; default 0.
     - `end_dim`: last dimension to merge; default -1.
     - returns: a view where possible, else a copy; 1-d for a 0-d operand.
-    - errors: `FLAM_ERROR_INDEX` for dimensions out of range or order.
+    - errors: `OutOfRangeError` for dimensions out of range or order.
     """
     h = _fast.flam_flatten(input._h, start_dim, end_dim)
     if not h:
@@ -9852,7 +9865,7 @@ def contiguous(input):
 
     - `input`: any tensor.
     - returns: a contiguous tensor of the same shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `OutOfMemoryError` or `HostMemoryError`.
     """
     h = _fast.flam_contiguous(input._h)
     if not h:
@@ -9865,7 +9878,7 @@ def clone(input):
 
     - `input`: any tensor.
     - returns: shape, dtype, device and dense layout of `input`.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `OutOfMemoryError` or `HostMemoryError`.
     """
     h = _fast.flam_clone(input._h)
     if not h:
@@ -9893,7 +9906,7 @@ def unflatten(input, dim, sizes):
     - `dim`: the dimension to split.
     - `sizes`: what it becomes; one entry may be -1 and is inferred.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the dimension's size.
+    - errors: `OutOfRangeError` for `dim`; `ShapeError` where the product differs from the dimension's size.
     """
     if sizes.__class__ in _NUMBERS:
         sizes = (sizes,)
@@ -9911,7 +9924,7 @@ def unfold_dim(input, dimension, size, step):
     - `size`: elements of a window.
     - `step`: distance of neighbouring windows, at least 1.
     - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of `size`.
-    - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond the dimension.
+    - errors: `OutOfRangeError` for `dimension`; `InvalidArgumentError` for a window beyond the dimension.
     """
     h = _fast.flam_unfold_dim(input._h, dimension, size, step)
     if not h:
@@ -9927,7 +9940,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     - `dim1`: rows; default 0.
     - `dim2`: columns; default 1.
     - returns: a view without `dim1` and `dim2`, and with the diagonal last.
-    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where they are equal.
+    - errors: `OutOfRangeError` for dimensions out of range; `InvalidArgumentError` where they are equal.
     """
     h = _fast.flam_diagonal(input._h, offset, dim1, dim2)
     if not h:
@@ -9942,7 +9955,7 @@ def movedim(input, source, destination):
     - `source`: the dimensions to move.
     - `destination`: where they go, one for one.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists differ in length or repeat a dimension.
+    - errors: `OutOfRangeError` for dimensions out of range; `ShapeError` where the lists differ in length or repeat a dimension.
     """
     if source.__class__ in _NUMBERS:
         source = (source,)
@@ -9960,7 +9973,7 @@ def view_as(input, other):
     - `input`: any tensor whose strides allow the shape without a copy.
     - `other`: any tensor of as many elements.
     - returns: a view of `input`.
-    - errors: as `flam_view`.
+    - errors: as `view`.
     """
     h = _fast.flam_view_as(input._h, other._h)
     if not h:
@@ -9974,7 +9987,7 @@ def reshape_as(input, other):
     - `input`: any tensor.
     - `other`: any tensor of as many elements.
     - returns: a view where possible, else a copy.
-    - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+    - errors: `ShapeError` where the element counts differ.
     """
     h = _fast.flam_reshape_as(input._h, other._h)
     if not h:
@@ -9988,7 +10001,7 @@ def expand_as(input, other):
     - `input`: any tensor.
     - `other`: any tensor.
     - returns: a view in `other`'s shape.
-    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    - errors: `ShapeError` where a size other than 1 would change.
     """
     h = _fast.flam_expand_as(input._h, other._h)
     if not h:
@@ -10002,7 +10015,7 @@ def broadcast_to(input, size):
     - `input`: any tensor.
     - `size`: the shape.
     - returns: a view of shape `size`.
-    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    - errors: `ShapeError` where a size other than 1 would change.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -10070,7 +10083,7 @@ def squeeze_(input, dim=None):
     - `input`: the tensor to change.
     - `dim`: which dimensions to drop where their size is 1; default: all.
     - returns: `input`.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `OutOfRangeError` for a dimension out of range; `RuntimeError` for a leaf that requires grad.
     """
     if dim.__class__ in _NUMBERS:
         dim = (dim,)
@@ -10086,7 +10099,7 @@ def unsqueeze_(input, dim):
     - `input`: the tensor to change.
     - `dim`: where the new dimension stands; negative from the end of the result.
     - returns: `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `OutOfRangeError` for `dim` out of range; `RuntimeError` for a leaf that requires grad.
     """
     h = _fast.flam_unsqueeze_(input._h, dim)
     if not h:
@@ -10101,7 +10114,7 @@ def transpose_(input, dim0, dim1):
     - `dim0`: the first dimension.
     - `dim1`: the second dimension.
     - returns: `input`.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `OutOfRangeError` for a dimension out of range; `RuntimeError` for a leaf that requires grad.
     """
     h = _fast.flam_transpose_(input._h, dim0, dim1)
     if not h:
@@ -10114,7 +10127,7 @@ def t_(input):
 
     - `input`: at most 2-d.
     - returns: `input`.
-    - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `ShapeError` for more than two dimensions; `RuntimeError` for a leaf that requires grad.
     """
     h = _fast.flam_t_(input._h)
     if not h:
@@ -10126,7 +10139,7 @@ def state_new():
     """An empty list of named tensors.
 
     - returns: the list.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_state_new()
     if not h:
@@ -10141,7 +10154,7 @@ def state_set(state, name, tensor):
     - `name`: the name, UTF-8.
     - `tensor`: the tensor; the list keeps a reference.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `HostMemoryError`.
     """
     h = _fast.flam_state_set(state._h, name.encode(), tensor._h)
     if h:
@@ -10154,7 +10167,7 @@ def state_get(state, name):
     - `state`: the list.
     - `name`: the name.
     - returns: the tensor.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where there is no such name, with the nearest ones.
+    - errors: `InvalidArgumentError` where there is no such name, with the nearest ones.
     """
     h = _fast.flam_state_get(state._h, name.encode())
     if not h:
@@ -10187,7 +10200,7 @@ def state_tensor(state, index):
     - `state`: the list.
     - `index`: position, from 0.
     - returns: the tensor.
-    - errors: `FLAM_ERROR_INDEX` where `index` is out of range.
+    - errors: `OutOfRangeError` where `index` is out of range.
     """
     h = _fast.flam_state_tensor(state._h, index)
     if not h:
@@ -10206,7 +10219,7 @@ def state_retain(state):
 def state_release(state):
     """Drops a reference to a list.
 
-    - `state`: the list, or `NULL`.
+    - `state`: the list, or `None`.
     """
     _fast.flam_state_release(_NULL if state is None else state._h)
 
@@ -10217,7 +10230,7 @@ def stream_new(device=None, priority=0):
     - `device`: the device; default: the current accelerator, CUDA before simulated.
     - `priority`: below 0 for an urgent stream; default 0.
     - returns: the stream.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _fast.flam_stream_new(0 if device is None else _device_code(device), priority)
     if not h:
@@ -10230,7 +10243,7 @@ def stream_current(device=None):
 
     - `device`: the device; default: the current accelerator, CUDA before simulated.
     - returns: the stream.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _fast.flam_stream_current(0 if device is None else _device_code(device))
     if not h:
@@ -10243,7 +10256,7 @@ def stream_default(device=None):
 
     - `device`: the device; default: the current accelerator, CUDA before simulated.
     - returns: the stream.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _fast.flam_stream_default(0 if device is None else _device_code(device))
     if not h:
@@ -10257,7 +10270,7 @@ def stream_from_native(device, native):
     - `device`: its device.
     - `native`: its handle, a `cudaStream_t` on CUDA; it must outlive all use here.
     - returns: the stream; the same `native` gives the same stream.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_UNSUPPORTED` after 256 different ones.
+    - errors: `DeviceError`; `UnsupportedError` after 256 different ones.
     """
     h = _fast.flam_stream_from_native(0 if device is None else _device_code(device), _NULL if native is None else native)
     if not h:
@@ -10276,7 +10289,7 @@ def stream_retain(stream):
 def stream_release(stream):
     """Gives back a count; work on the stream goes on.
 
-    - `stream`: the stream, or `NULL`.
+    - `stream`: the stream, or `None`.
     """
     _fast.flam_stream_release(_NULL if stream is None else stream._h)
 
@@ -10312,7 +10325,7 @@ def stream_native(stream):
     """The handle by which other libraries know a stream.
 
     - `stream`: the stream.
-    - returns: a `cudaStream_t` on CUDA; `NULL` for a default stream.
+    - returns: a `cudaStream_t` on CUDA; `None` for a default stream.
     """
     return _fast.flam_stream_native(stream._h)
 
@@ -10333,7 +10346,7 @@ def stream_push(stream):
     """Opens a scope in which a stream is current, and its device too.
 
     - `stream`: the stream.
-    - `out_scope`: the token for `flam_scope_pop`.
+    - `out_scope`: the token for `scope_pop`.
     - returns: `FLAM_OK`.
     - errors: none but those of a failed operand.
     """
@@ -10350,7 +10363,7 @@ def stream_query(stream):
     - `stream`: the stream.
     - `out_done`: whether it is.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed.
+    - errors: `DeviceError` where a kernel failed.
     """
     _o0 = _out_cell["flam_bool *"]()
     h = _fast.flam_stream_query(stream._h, _o0)
@@ -10364,7 +10377,7 @@ def stream_synchronize(stream):
 
     - `stream`: the stream.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_LOST` where a kernel failed.
+    - errors: `DeviceError` where a kernel failed.
     """
     h = _blocking.flam_stream_synchronize(stream._h)
     if h:
@@ -10378,7 +10391,7 @@ def stream_wait_stream(stream, other):
     - `stream`: the stream that waits.
     - `other`: the stream that it waits for.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_LOST`.
+    - errors: `DeviceError`.
     """
     h = _blocking.flam_stream_wait_stream(stream._h, other._h)
     if h:
@@ -10389,9 +10402,9 @@ def event_new(device=None, timing=False):
     """An event: a point in a stream's work.
 
     - `device`: the device of the streams that it is recorded on; default: the current accelerator, CUDA before simulated.
-    - `timing`: whether it keeps the time, for `flam_event_elapsed`; default false.
+    - `timing`: whether it keeps the time, for `event_elapsed`; default false.
     - returns: the event, not recorded yet.
-    - errors: `FLAM_ERROR_NO_GPU`; `FLAM_ERROR_INVALID_ARGUMENT` where there is no such device.
+    - errors: `DeviceError`; `InvalidArgumentError` where there is no such device.
     """
     h = _fast.flam_event_new(0 if device is None else _device_code(device), timing)
     if not h:
@@ -10410,7 +10423,7 @@ def event_retain(event):
 def event_release(event):
     """Gives back a count; the last one frees the event.
 
-    - `event`: the event, or `NULL`.
+    - `event`: the event, or `None`.
     """
     _fast.flam_event_release(_NULL if event is None else event._h)
 
@@ -10430,7 +10443,7 @@ def event_record(event, stream=None):
     - `event`: the event; what it stood for is forgotten.
     - `stream`: a stream of its device; default: the current one.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_MISMATCH` for a stream of another device.
+    - errors: `DeviceMismatchError` for a stream of another device.
     """
     h = _fast.flam_event_record(event._h, _NULL if stream is None else stream._h)
     if h:
@@ -10444,7 +10457,7 @@ def event_wait(event, stream=None):
     - `event`: the event.
     - `stream`: a stream of any device; default: the current one of the event's device.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_LOST`.
+    - errors: `DeviceError`.
     """
     h = _blocking.flam_event_wait(event._h, _NULL if stream is None else stream._h)
     if h:
@@ -10457,7 +10470,7 @@ def event_query(event):
     - `event`: the event.
     - `out_done`: whether it is; true for an event that was never recorded.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_LOST`.
+    - errors: `DeviceError`.
     """
     _o0 = _out_cell["flam_bool *"]()
     h = _fast.flam_event_query(event._h, _o0)
@@ -10471,7 +10484,7 @@ def event_synchronize(event):
 
     - `event`: the event.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_LOST`.
+    - errors: `DeviceError`.
     """
     h = _blocking.flam_event_synchronize(event._h)
     if h:
@@ -10485,7 +10498,7 @@ def event_elapsed(start, end):
     - `end`: the later one, likewise.
     - `out_milliseconds`: the time, in milliseconds; on a simulated device of its virtual clock.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where one has no timing, was not recorded or is not done.
+    - errors: `InvalidArgumentError` where one has no timing, was not recorded or is not done.
     """
     _o0 = _out_cell["double *"]()
     h = _fast.flam_event_elapsed(start._h, end._h, _o0)
@@ -10497,7 +10510,7 @@ def event_elapsed(start, end):
 def tensor_retain(tensor):
     """Adds a count to a tensor.
 
-    - `tensor`: the tensor, or `NULL`.
+    - `tensor`: the tensor, or `None`.
     - returns: the same handle, which then needs one more release.
     - errors: none but those of a failed operand.
     """
@@ -10510,7 +10523,7 @@ def tensor_retain(tensor):
 def tensor_release(tensor):
     """Gives back a count; the last one frees the tensor. Never fails, on any thread.
 
-    - `tensor`: the handle, or `NULL`.
+    - `tensor`: the handle, or `None`.
     """
     _fast.flam_tensor_release(_NULL if tensor is None else tensor._h)
 
@@ -10529,8 +10542,8 @@ def tensor_list_get(list, index):
 
     - `list`: the list.
     - `index`: position, from 0.
-    - returns: the tensor, or `NULL` without an error where the entry is missing.
-    - errors: `FLAM_ERROR_INDEX` where `index` is not below the list's size.
+    - returns: the tensor, or `None` without an error where the entry is missing.
+    - errors: `OutOfRangeError` where `index` is not below the list's size.
     """
     h = _fast.flam_tensor_list_get(list._h, index)
     if not h:
@@ -10541,7 +10554,7 @@ def tensor_list_get(list, index):
 def tensor_list_release(list):
     """Gives back a list and its counts of the tensors in it. Never fails.
 
-    - `list`: the list, or `NULL`.
+    - `list`: the list, or `None`.
     """
     _fast.flam_tensor_list_release(_NULL if list is None else list._h)
 
@@ -10587,7 +10600,7 @@ def tensor_sizes(tensor):
     """The shape.
 
     - `tensor`: any tensor.
-    - returns: `flam_tensor_dim` sizes.
+    - returns: `tensor_dim` sizes.
     """
     return _fast.flam_tensor_sizes(tensor._h)
 
@@ -10596,7 +10609,7 @@ def tensor_strides(tensor):
     """Distances between neighbours along each dimension, in elements.
 
     - `tensor`: any tensor.
-    - returns: `flam_tensor_dim` strides.
+    - returns: `tensor_dim` strides.
     """
     return _fast.flam_tensor_strides(tensor._h)
 
@@ -10647,9 +10660,9 @@ def tensor_is_contiguous(tensor):
 
 
 def tensor_is_wrapped_number(tensor):
-    """Whether this is a bare number (`flam_scalar_f64` and friends), which promotes by its category only.
+    """Whether this is a bare number (`scalar_f64` and friends), which promotes by its category only.
 
-    Whether this is a bare number (`flam_scalar_f64` and friends), which promotes by its category
+    Whether this is a bare number (`scalar_f64` and friends), which promotes by its category
     only.
 
     - `tensor`: any tensor.
@@ -10662,7 +10675,7 @@ def tensor_data_ptr(tensor):
     """Address of the first element, on the tensor's device. Nothing is waited for.
 
     - `tensor`: any tensor.
-    - returns: the address; `NULL` where there are no bytes.
+    - returns: the address; `None` where there are no bytes.
     """
     return _fast.flam_tensor_data_ptr(tensor._h)
 
@@ -10673,7 +10686,7 @@ def tensor_host_data(tensor):
     - `tensor`: a tensor on the cpu.
     - `out_data`: the address, valid as long as the tensor keeps its memory.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_MISMATCH` where the tensor is not on the cpu.
+    - errors: `DeviceMismatchError` where the tensor is not on the cpu.
     """
     _o0 = _out_cell["void **"]()
     h = _blocking.flam_tensor_host_data(tensor._h, _o0)
@@ -10713,7 +10726,7 @@ def tensor_pin_memory(tensor):
 
     - `tensor`: a tensor on the cpu.
     - returns: a contiguous tensor without history.
-    - errors: `FLAM_ERROR_DEVICE_MISMATCH` where the tensor is not on the cpu; `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `DeviceMismatchError` where the tensor is not on the cpu; `HostMemoryError`.
     """
     h = _blocking.flam_tensor_pin_memory(tensor._h)
     if not h:
@@ -10735,7 +10748,7 @@ def tensor_storage_data(tensor):
     """Address of the storage's first byte, on its device.
 
     - `tensor`: any tensor.
-    - returns: the address; `NULL` where there are no bytes.
+    - returns: the address; `None` where there are no bytes.
     """
     return _fast.flam_tensor_storage_data(tensor._h)
 
@@ -10756,7 +10769,7 @@ def tensor_record_stream(tensor, stream):
     - `tensor`: a tensor on a device.
     - `stream`: the other stream.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_MISMATCH` where they are on different devices.
+    - errors: `DeviceMismatchError` where they are on different devices.
     """
     h = _fast.flam_tensor_record_stream(tensor._h, stream._h)
     if h:
@@ -10766,13 +10779,13 @@ def tensor_record_stream(tensor, stream):
 def tensor_from_data(data, size, dtype, device=None, requires_grad=False):
     """A tensor with a copy of host memory.
 
-    - `data`: elements in C order; may be `NULL` where there are none.
+    - `data`: elements in C order; may be `None` where there are none.
     - `size`: the shape.
     - `dtype`: what `data` holds.
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor; `data` may go away at once.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` for an unknown dtype or one that cannot require grad; out of memory.
+    - errors: `ShapeError` for a negative size; `DtypeError` for an unknown dtype or one that cannot require grad; out of memory.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -10790,10 +10803,10 @@ def tensor_from_blob(data, size, stride=None, dtype=None, device=None, drop=None
     - `stride`: strides in elements; default: C order.
     - `dtype`: what `data` holds.
     - `device`: where `data` is; default: the cpu.
-    - `drop`: called exactly once with `user`, on any thread, when nothing uses the memory any more or when this call fails; may be `NULL`.
+    - `drop`: called exactly once with `user`, on any thread, when nothing uses the memory any more or when this call fails; may be `None`.
     - `user`: handed to `drop`.
     - returns: a tensor whose writes the caller sees.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size or stride; `FLAM_ERROR_DTYPE` for an unknown dtype.
+    - errors: `ShapeError` for a negative size or stride; `DtypeError` for an unknown dtype.
     """
     if size.__class__ in _NUMBERS:
         size = (size,)
@@ -10810,9 +10823,9 @@ def tensor_to_host(tensor, buffer, nbytes):
 
     - `tensor`: any tensor.
     - `buffer`: host memory to fill.
-    - `nbytes`: bytes of `buffer`; must be `flam_tensor_nbytes`.
+    - `nbytes`: bytes of `buffer`; must be `tensor_nbytes`.
     - returns: `FLAM_OK`, with `buffer` filled.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `nbytes` differs; device errors.
+    - errors: `InvalidArgumentError` where `nbytes` differs; device errors.
     """
     h = _blocking.flam_tensor_to_host(tensor._h, _NULL if buffer is None else buffer, nbytes)
     if h:
@@ -10825,7 +10838,7 @@ def tensor_item_f64(tensor):
     - `tensor`: one element, any dtype and device.
     - `out_value`: the number.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element.
+    - errors: `ShapeError` where there is not exactly one element.
     """
     _o0 = _out_cell["double *"]()
     h = _blocking.flam_tensor_item_f64(tensor._h, _o0)
@@ -10840,7 +10853,7 @@ def tensor_item_i64(tensor):
     - `tensor`: one element, any dtype and device.
     - `out_value`: the number.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where there is not exactly one element; `FLAM_ERROR_INVALID_ARGUMENT` where it is NaN, infinite or beyond 64 bits.
+    - errors: `ShapeError` where there is not exactly one element; `InvalidArgumentError` where it is NaN, infinite or beyond 64 bits.
     """
     _o0 = _out_cell["int64_t *"]()
     h = _blocking.flam_tensor_item_i64(tensor._h, _o0)
@@ -10858,7 +10871,7 @@ def tensor_set_data(tensor, src):
     - `tensor`: the tensor to change; a leaf.
     - `src`: what it then shares memory with.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DTYPE` where `tensor` requires grad and `src` is not floating point; `FLAM_ERROR_AUTOGRAD` where `tensor` is not a leaf.
+    - errors: `DtypeError` where `tensor` requires grad and `src` is not floating point; `RuntimeError` where `tensor` is not a leaf.
     """
     h = _fast.flam_tensor_set_data(tensor._h, src._h)
     if h:
@@ -10880,7 +10893,7 @@ def tensor_set_requires_grad(tensor, requires_grad):
     - `tensor`: a leaf of floating-point dtype.
     - `requires_grad`: true or false.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point; `FLAM_ERROR_AUTOGRAD` for false on what was computed by a recorded operation (use `flam_detach`).
+    - errors: `DtypeError` where the dtype is not floating point; `RuntimeError` for false on what was computed by a recorded operation (use `detach`).
     """
     h = _fast.flam_tensor_set_requires_grad(tensor._h, requires_grad)
     if h:
@@ -10900,7 +10913,7 @@ def tensor_grad(tensor):
     """The accumulated gradient.
 
     - `tensor`: any tensor.
-    - returns: the gradient, or `NULL` without an error where there is none.
+    - returns: the gradient, or `None` without an error where there is none.
     - errors: none but those of a failed operand.
     """
     h = _fast.flam_tensor_grad(tensor._h)
@@ -10913,9 +10926,9 @@ def tensor_set_grad(tensor, grad):
     """Replaces the accumulated gradient.
 
     - `tensor`: any tensor.
-    - `grad`: shape, dtype and device of `tensor`; `NULL` removes the gradient.
+    - `grad`: shape, dtype and device of `tensor`; `None` removes the gradient.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH` where they differ.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError` where they differ.
     """
     h = _fast.flam_tensor_set_grad(tensor._h, _NULL if grad is None else grad._h)
     if h:
@@ -10935,7 +10948,7 @@ def tensor_base(tensor):
     """The tensor that a view was first taken from.
 
     - `tensor`: any tensor.
-    - returns: the base, or `NULL` without an error where `tensor` is not a view.
+    - returns: the base, or `None` without an error where `tensor` is not a view.
     - errors: none but those of a failed operand.
     """
     h = _fast.flam_tensor_base(tensor._h)
@@ -10957,7 +10970,7 @@ def tensor_grad_fn_name(tensor):
     """Name of the gradient that a backward pass runs for it, such as `AddBackward0`.
 
     - `tensor`: any tensor.
-    - returns: the name, or `NULL` for a leaf.
+    - returns: the name, or `None` for a leaf.
     """
     return _text(_fast.flam_tensor_grad_fn_name(tensor._h))
 
@@ -10975,10 +10988,10 @@ def tensor_format(tensor, options=None):
     device.
 
     - `tensor`: any tensor.
-    - `options`: how to write; default: the defaults of `flam_format_options_init`.
+    - `options`: how to write; default: the defaults of `format_options_init`.
     - `out_text`: UTF-8 such as `tensor([1., 2.], requires_grad=True)`; valid until this thread formats again.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative option; device errors.
+    - errors: `InvalidArgumentError` for a negative option; device errors.
     """
     _o0 = _out_cell["const char **"]()
     h = _blocking.flam_tensor_format(tensor._h, _NULL if options is None else options, _o0)
@@ -10992,7 +11005,7 @@ def set_default_dtype(dtype):
 
     - `dtype`: a floating-point dtype.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DTYPE` where `dtype` is not floating point.
+    - errors: `DtypeError` where `dtype` is not floating point.
     """
     h = _fast.flam_set_default_dtype(0 if dtype is None else dtype._code)
     if h:
@@ -11012,7 +11025,7 @@ def set_default_device(device):
 
     - `device`: the device; without an index it follows the current device of its type.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_NO_GPU` where the device does not exist.
+    - errors: `DeviceError` where the device does not exist.
     """
     h = _fast.flam_set_default_device(0 if device is None else _device_code(device))
     if h:
@@ -11034,7 +11047,7 @@ def where(condition, input, other):
     - `input`: shape that broadcasts with the others'; any dtype.
     - `other`: shape that broadcasts with the others'; any dtype.
     - returns: the broadcast shape, the promoted dtype of `input` and `other`.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DtypeError` where `condition` is not bool; `DeviceMismatchError`.
     """
     h = _fast.flam_where(condition._h, input._h, other._h)
     if not h:
@@ -11043,7 +11056,7 @@ def where(condition, input, other):
 
 
 def where_out(condition, input, other, out):
-    """`flam_where` into an existing tensor.
+    """`where` into an existing tensor.
 
     Elements of `input` where `condition` holds, else of `other`.
 
@@ -11052,7 +11065,7 @@ def where_out(condition, input, other, out):
     - `other`: shape that broadcasts with the others'; any dtype.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DtypeError` where `condition` is not bool; `DeviceMismatchError`.
     """
     h = _fast.flam_where_out(condition._h, input._h, other._h, out._h)
     if not h:
@@ -11067,7 +11080,7 @@ def clamp(input, min=None, max=None):
     - `min`: lower bound that broadcasts with `input`, or none; default none.
     - `max`: upper bound that broadcasts with `input`, or none; default none.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `InvalidArgumentError` without any bound; `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h)
     if not h:
@@ -11076,7 +11089,7 @@ def clamp(input, min=None, max=None):
 
 
 def clamp_(input, min=None, max=None):
-    """In-place form of `flam_clamp`: elements limited to a range; where `min` exceeds `max` the result is `max`.
+    """In-place form of `clamp`: elements limited to a range; where `min` exceeds `max` the result is `max`.
 
     Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
 
@@ -11084,7 +11097,7 @@ def clamp_(input, min=None, max=None):
     - `min`: lower bound that broadcasts with `input`, or none; default none.
     - `max`: upper bound that broadcasts with `input`, or none; default none.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `InvalidArgumentError` without any bound; `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h)
     if not h:
@@ -11093,7 +11106,7 @@ def clamp_(input, min=None, max=None):
 
 
 def clamp_out(input, min=None, max=None, out=None):
-    """`flam_clamp` into an existing tensor.
+    """`clamp` into an existing tensor.
 
     Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
 
@@ -11102,7 +11115,7 @@ def clamp_out(input, min=None, max=None, out=None):
     - `max`: upper bound that broadcasts with `input`, or none; default none.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `InvalidArgumentError` without any bound; `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_out(input._h, _NULL if min is None else min._h, _NULL if max is None else max._h, out._h)
     if not h:
@@ -11116,7 +11129,7 @@ def clamp_min(input, min):
     - `input`: any shape and dtype.
     - `min`: bound that broadcasts with `input`.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_min(input._h, min._h)
     if not h:
@@ -11125,14 +11138,14 @@ def clamp_min(input, min):
 
 
 def clamp_min_(input, min):
-    """In-place form of `flam_clamp_min`: elements not below a bound.
+    """In-place form of `clamp_min`: elements not below a bound.
 
     Elements not below a bound. NaN stays NaN.
 
     - `input`: any shape and dtype.
     - `min`: bound that broadcasts with `input`.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_min_(input._h, min._h)
     if not h:
@@ -11141,7 +11154,7 @@ def clamp_min_(input, min):
 
 
 def clamp_min_out(input, min, out):
-    """`flam_clamp_min` into an existing tensor.
+    """`clamp_min` into an existing tensor.
 
     Elements not below a bound. NaN stays NaN.
 
@@ -11149,7 +11162,7 @@ def clamp_min_out(input, min, out):
     - `min`: bound that broadcasts with `input`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_min_out(input._h, min._h, out._h)
     if not h:
@@ -11163,7 +11176,7 @@ def clamp_max(input, max):
     - `input`: any shape and dtype.
     - `max`: bound that broadcasts with `input`.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_max(input._h, max._h)
     if not h:
@@ -11172,14 +11185,14 @@ def clamp_max(input, max):
 
 
 def clamp_max_(input, max):
-    """In-place form of `flam_clamp_max`: elements not above a bound.
+    """In-place form of `clamp_max`: elements not above a bound.
 
     Elements not above a bound. NaN stays NaN.
 
     - `input`: any shape and dtype.
     - `max`: bound that broadcasts with `input`.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_max_(input._h, max._h)
     if not h:
@@ -11188,7 +11201,7 @@ def clamp_max_(input, max):
 
 
 def clamp_max_out(input, max, out):
-    """`flam_clamp_max` into an existing tensor.
+    """`clamp_max` into an existing tensor.
 
     Elements not above a bound. NaN stays NaN.
 
@@ -11196,7 +11209,7 @@ def clamp_max_out(input, max, out):
     - `max`: bound that broadcasts with `input`.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_clamp_max_out(input._h, max._h, out._h)
     if not h:
@@ -11211,7 +11224,7 @@ def masked_fill(input, mask, value):
     - `mask`: shape that broadcasts with `input`'s; bool.
     - `value`: number or 0-d tensor, converted to `input`'s dtype.
     - returns: the broadcast shape, dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where `mask` is not bool; `ShapeError` where `value` has dimensions or the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_masked_fill(input._h, mask._h, value._h)
     if not h:
@@ -11220,7 +11233,7 @@ def masked_fill(input, mask, value):
 
 
 def masked_fill_(input, mask, value):
-    """In-place form of `flam_masked_fill`: `input` with `value` wherever `mask` holds.
+    """In-place form of `masked_fill`: `input` with `value` wherever `mask` holds.
 
     `input` with `value` wherever `mask` holds.
 
@@ -11228,7 +11241,7 @@ def masked_fill_(input, mask, value):
     - `mask`: shape that broadcasts with `input`'s; bool.
     - `value`: number or 0-d tensor, converted to `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where `mask` is not bool; `ShapeError` where `value` has dimensions or the shapes do not broadcast; `DeviceMismatchError`.
     """
     h = _fast.flam_masked_fill_(input._h, mask._h, value._h)
     if not h:
@@ -11243,7 +11256,7 @@ def lerp(input, end, weight):
     - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
     - `weight`: number or tensor that broadcasts.
     - returns: the broadcast shape, dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where dtypes differ or are not floating point; `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_lerp(input._h, end._h, weight._h)
     if not h:
@@ -11252,7 +11265,7 @@ def lerp(input, end, weight):
 
 
 def lerp_(input, end, weight):
-    """In-place form of `flam_lerp`: linear interpolation, `input + weight * (end - input)` elementwise.
+    """In-place form of `lerp`: linear interpolation, `input + weight * (end - input)` elementwise.
 
     Linear interpolation, `input + weight * (end - input)` elementwise.
 
@@ -11260,7 +11273,7 @@ def lerp_(input, end, weight):
     - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
     - `weight`: number or tensor that broadcasts.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where dtypes differ or are not floating point; `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_lerp_(input._h, end._h, weight._h)
     if not h:
@@ -11269,7 +11282,7 @@ def lerp_(input, end, weight):
 
 
 def lerp_out(input, end, weight, out):
-    """`flam_lerp` into an existing tensor.
+    """`lerp` into an existing tensor.
 
     Linear interpolation, `input + weight * (end - input)` elementwise.
 
@@ -11278,7 +11291,7 @@ def lerp_out(input, end, weight, out):
     - `weight`: number or tensor that broadcasts.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where dtypes differ or are not floating point; `ShapeError`, `DeviceMismatchError`.
     """
     h = _fast.flam_lerp_out(input._h, end._h, weight._h, out._h)
     if not h:
@@ -11294,7 +11307,7 @@ def addcmul(input, tensor1, tensor2, value=1):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers.
     """
     h = _fast.flam_addcmul(input._h, tensor1._h, tensor2._h, value)
     if not h:
@@ -11303,7 +11316,7 @@ def addcmul(input, tensor1, tensor2, value=1):
 
 
 def addcmul_(input, tensor1, tensor2, value=1):
-    """In-place form of `flam_addcmul`: `input + value * tensor1 * tensor2` elementwise.
+    """In-place form of `addcmul`: `input + value * tensor1 * tensor2` elementwise.
 
     `input + value * tensor1 * tensor2` elementwise.
 
@@ -11312,7 +11325,7 @@ def addcmul_(input, tensor1, tensor2, value=1):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers.
     """
     h = _fast.flam_addcmul_(input._h, tensor1._h, tensor2._h, value)
     if not h:
@@ -11321,7 +11334,7 @@ def addcmul_(input, tensor1, tensor2, value=1):
 
 
 def addcmul_out(input, tensor1, tensor2, value=1, out=None):
-    """`flam_addcmul` into an existing tensor.
+    """`addcmul` into an existing tensor.
 
     `input + value * tensor1 * tensor2` elementwise.
 
@@ -11331,7 +11344,7 @@ def addcmul_out(input, tensor1, tensor2, value=1, out=None):
     - `value`: factor; default 1. Must be integral where the result is integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers.
     """
     h = _fast.flam_addcmul_out(input._h, tensor1._h, tensor2._h, value, out._h)
     if not h:
@@ -11347,7 +11360,7 @@ def addcdiv(input, tensor1, tensor2, value=1):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers or all operands are integral.
     """
     h = _fast.flam_addcdiv(input._h, tensor1._h, tensor2._h, value)
     if not h:
@@ -11356,7 +11369,7 @@ def addcdiv(input, tensor1, tensor2, value=1):
 
 
 def addcdiv_(input, tensor1, tensor2, value=1):
-    """In-place form of `flam_addcdiv`: `input + value * tensor1 / tensor2` elementwise.
+    """In-place form of `addcdiv`: `input + value * tensor1 / tensor2` elementwise.
 
     `input + value * tensor1 / tensor2` elementwise.
 
@@ -11365,7 +11378,7 @@ def addcdiv_(input, tensor1, tensor2, value=1):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers or all operands are integral.
     """
     h = _fast.flam_addcdiv_(input._h, tensor1._h, tensor2._h, value)
     if not h:
@@ -11374,7 +11387,7 @@ def addcdiv_(input, tensor1, tensor2, value=1):
 
 
 def addcdiv_out(input, tensor1, tensor2, value=1, out=None):
-    """`flam_addcdiv` into an existing tensor.
+    """`addcdiv` into an existing tensor.
 
     `input + value * tensor1 / tensor2` elementwise.
 
@@ -11384,7 +11397,7 @@ def addcdiv_out(input, tensor1, tensor2, value=1, out=None):
     - `value`: factor; default 1. Must be integral where the result is integral.
     - `out`: the destination; resized where its shape differs.
     - returns: `out`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers or all operands are integral.
     """
     h = _fast.flam_addcdiv_out(input._h, tensor1._h, tensor2._h, value, out._h)
     if not h:

@@ -42,7 +42,7 @@ def _relu(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_relu(input._h)
@@ -62,7 +62,7 @@ def _F_relu(input, inplace=False):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     return _relu_(input) if inplace else _relu(input)
 
@@ -73,13 +73,13 @@ _S_relu_ = (("input", "tensor", None, ""),)
 
 
 def _relu_(input):
-    """In-place form of `flam_relu`: rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is 0, and NaN stays NaN.
+    """In-place form of `relu`: rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is 0, and NaN stays NaN.
 
     Rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is 0, and NaN stays NaN.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_relu_(input._h)
@@ -102,7 +102,7 @@ def _leaky_relu(input, negative_slope=0.01):
     - `input`: any shape; floating point.
     - `negative_slope`: factor below 0; default 0.01.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_leaky_relu(input._h, negative_slope)
@@ -123,7 +123,7 @@ def _F_leaky_relu(input, negative_slope=0.01, inplace=False):
     - `input`: any shape; floating point.
     - `negative_slope`: factor below 0; default 0.01.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     return _leaky_relu_(input, negative_slope) if inplace else _leaky_relu(input, negative_slope)
 
@@ -134,14 +134,14 @@ _S_leaky_relu_ = (("input", "tensor", None, ""), ("negative_slope", "double", No
 
 
 def _leaky_relu_(input, negative_slope=0.01):
-    """In-place form of `flam_leaky_relu`: `x` above 0, else `negative_slope * x`, elementwise.
+    """In-place form of `leaky_relu`: `x` above 0, else `negative_slope * x`, elementwise.
 
     `x` above 0, else `negative_slope * x`, elementwise.
 
     - `input`: any shape; floating point.
     - `negative_slope`: factor below 0; default 0.01.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_leaky_relu_(input._h, negative_slope)
@@ -164,7 +164,7 @@ def _elu(input, alpha=1):
     - `input`: any shape; floating point.
     - `alpha`: value that the negative side tends to; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Clevert et al., 2015, arXiv 1511.07289.
     """
     try:
@@ -186,7 +186,7 @@ def _F_elu(input, alpha=1, inplace=False):
     - `input`: any shape; floating point.
     - `alpha`: value that the negative side tends to; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Clevert et al., 2015, arXiv 1511.07289.
     """
     return _elu_(input, alpha) if inplace else _elu(input, alpha)
@@ -198,14 +198,14 @@ _S_elu_ = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
 
 
 def _elu_(input, alpha=1):
-    """In-place form of `flam_elu`: exponential linear unit:
+    """In-place form of `elu`: exponential linear unit:
 
     Exponential linear unit: `x` above 0, else `alpha * (e^x - 1)`, elementwise.
 
     - `input`: any shape; floating point.
     - `alpha`: value that the negative side tends to; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Clevert et al., 2015, arXiv 1511.07289.
     """
     try:
@@ -228,7 +228,7 @@ def _selu(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Klambauer et al., 2017, arXiv 1706.02515.
     """
     try:
@@ -249,7 +249,7 @@ def _F_selu(input, inplace=False):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Klambauer et al., 2017, arXiv 1706.02515.
     """
     return _selu_(input) if inplace else _selu(input)
@@ -261,13 +261,13 @@ _S_selu_ = (("input", "tensor", None, ""),)
 
 
 def _selu_(input):
-    """In-place form of `flam_selu`: scaled exponential linear unit:
+    """In-place form of `selu`: scaled exponential linear unit:
 
     Scaled exponential linear unit: `elu` with the two constants that keep mean 0 and variance 1.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Klambauer et al., 2017, arXiv 1706.02515.
     """
     try:
@@ -292,7 +292,7 @@ def _celu(input, alpha=1):
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - errors: `DtypeError` where `input` is not floating point; `InvalidArgumentError` where `alpha` is 0.
     - source: Barron, 2017, arXiv 1704.07483.
     """
     try:
@@ -315,7 +315,7 @@ def _F_celu(input, alpha=1, inplace=False):
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - errors: `DtypeError` where `input` is not floating point; `InvalidArgumentError` where `alpha` is 0.
     - source: Barron, 2017, arXiv 1704.07483.
     """
     return _celu_(input, alpha) if inplace else _celu(input, alpha)
@@ -327,7 +327,7 @@ _S_celu_ = (("input", "tensor", None, ""), ("alpha", "double", None, "o"),)
 
 
 def _celu_(input, alpha=1):
-    """In-place form of `flam_celu`: continuously differentiable exponential linear unit:
+    """In-place form of `celu`: continuously differentiable exponential linear unit:
 
     Continuously differentiable exponential linear unit: `max(x, 0) + min(0, alpha * (e^(x / alpha)
     - 1))`.
@@ -335,7 +335,7 @@ def _celu_(input, alpha=1):
     - `input`: any shape; floating point.
     - `alpha`: scale of the negative side, not 0; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point; `FLAM_ERROR_INVALID_ARGUMENT` where `alpha` is 0.
+    - errors: `DtypeError` where `input` is not floating point; `InvalidArgumentError` where `alpha` is 0.
     - source: Barron, 2017, arXiv 1704.07483.
     """
     try:
@@ -359,7 +359,7 @@ def _gelu(input, approximate='none'):
     - `input`: any shape; floating point.
     - `approximate`: `FLAM_GELU_TANH` replaces Phi by `0.5 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))`; default exact.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Hendrycks and Gimpel, 2016, arXiv 1606.08415.
     """
     try:
@@ -383,7 +383,7 @@ def _silu(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Elfwing et al., 2017, arXiv 1702.03118.
     """
     try:
@@ -404,7 +404,7 @@ def _F_silu(input, inplace=False):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Elfwing et al., 2017, arXiv 1702.03118.
     """
     return _silu_(input) if inplace else _silu(input)
@@ -416,13 +416,13 @@ _S_silu_ = (("input", "tensor", None, ""),)
 
 
 def _silu_(input):
-    """In-place form of `flam_silu`: sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
+    """In-place form of `silu`: sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
 
     Sigmoid-weighted linear unit, `x * sigmoid(x)` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Elfwing et al., 2017, arXiv 1702.03118.
     """
     try:
@@ -445,7 +445,7 @@ def _mish(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Misra, 2019, arXiv 1908.08681.
     """
     try:
@@ -466,7 +466,7 @@ def _F_mish(input, inplace=False):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Misra, 2019, arXiv 1908.08681.
     """
     return _mish_(input) if inplace else _mish(input)
@@ -478,13 +478,13 @@ _S_mish_ = (("input", "tensor", None, ""),)
 
 
 def _mish_(input):
-    """In-place form of `flam_mish`: `x * tanh(softplus(x))` elementwise.
+    """In-place form of `mish`: `x * tanh(softplus(x))` elementwise.
 
     `x * tanh(softplus(x))` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Misra, 2019, arXiv 1908.08681.
     """
     try:
@@ -509,7 +509,7 @@ def _softplus(input, beta=1, threshold=20):
     - `beta`: sharpness, not 0; default 1.
     - `threshold`: where the linear part begins; default 20.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_softplus(input._h, beta, threshold)
@@ -532,7 +532,7 @@ def _relu6(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_relu6(input._h)
@@ -552,7 +552,7 @@ def _F_relu6(input, inplace=False):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     return _relu6_(input) if inplace else _relu6(input)
 
@@ -563,13 +563,13 @@ _S_relu6_ = (("input", "tensor", None, ""),)
 
 
 def _relu6_(input):
-    """In-place form of `flam_relu6`: `min(max(x, 0), 6)` elementwise.
+    """In-place form of `relu6`: `min(max(x, 0), 6)` elementwise.
 
     `min(max(x, 0), 6)` elementwise.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_relu6_(input._h)
@@ -593,7 +593,7 @@ def _hardtanh(input, min_val=-1, max_val=1):
     - `min_val`: lower bound; default -1.
     - `max_val`: upper bound; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    - errors: `DtypeError` where `input` is bool; `InvalidArgumentError` where `min_val` exceeds `max_val`.
     """
     try:
         h = _fast.flam_hardtanh(input._h, min_val, max_val)
@@ -615,7 +615,7 @@ def _F_hardtanh(input, min_val=-1, max_val=1, inplace=False):
     - `min_val`: lower bound; default -1.
     - `max_val`: upper bound; default 1.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    - errors: `DtypeError` where `input` is bool; `InvalidArgumentError` where `min_val` exceeds `max_val`.
     """
     return _hardtanh_(input, min_val, max_val) if inplace else _hardtanh(input, min_val, max_val)
 
@@ -626,7 +626,7 @@ _S_hardtanh_ = (("input", "tensor", None, ""), ("min_val", "double", None, "o"),
 
 
 def _hardtanh_(input, min_val=-1, max_val=1):
-    """In-place form of `flam_hardtanh`: `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
+    """In-place form of `hardtanh`: `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
 
     `x` limited to a range, elementwise; its slope outside and at the bounds is 0.
 
@@ -634,7 +634,7 @@ def _hardtanh_(input, min_val=-1, max_val=1):
     - `min_val`: lower bound; default -1.
     - `max_val`: upper bound; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool; `FLAM_ERROR_INVALID_ARGUMENT` where `min_val` exceeds `max_val`.
+    - errors: `DtypeError` where `input` is bool; `InvalidArgumentError` where `min_val` exceeds `max_val`.
     """
     try:
         h = _fast.flam_hardtanh_(input._h, min_val, max_val)
@@ -656,7 +656,7 @@ def _hardsigmoid(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_hardsigmoid(input._h)
@@ -676,7 +676,7 @@ def _F_hardsigmoid(input, inplace=False):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     return _hardsigmoid_(input) if inplace else _hardsigmoid(input)
 
@@ -687,13 +687,13 @@ _S_hardsigmoid_ = (("input", "tensor", None, ""),)
 
 
 def _hardsigmoid_(input):
-    """In-place form of `flam_hardsigmoid`: `min(max(x / 6 + 1/2, 0), 1)` elementwise.
+    """In-place form of `hardsigmoid`: `min(max(x / 6 + 1/2, 0), 1)` elementwise.
 
     `min(max(x / 6 + 1/2, 0), 1)` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_hardsigmoid_(input._h)
@@ -715,7 +715,7 @@ def _hardswish(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Howard et al., 2019, arXiv 1905.02244.
     """
     try:
@@ -736,7 +736,7 @@ def _F_hardswish(input, inplace=False):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Howard et al., 2019, arXiv 1905.02244.
     """
     return _hardswish_(input) if inplace else _hardswish(input)
@@ -748,13 +748,13 @@ _S_hardswish_ = (("input", "tensor", None, ""),)
 
 
 def _hardswish_(input):
-    """In-place form of `flam_hardswish`: `x * min(max(x + 3, 0), 6) / 6` elementwise.
+    """In-place form of `hardswish`: `x * min(max(x + 3, 0), 6) / 6` elementwise.
 
     `x * min(max(x + 3, 0), 6) / 6` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     - source: Howard et al., 2019, arXiv 1905.02244.
     """
     try:
@@ -777,7 +777,7 @@ def _logsigmoid(input):
 
     - `input`: any shape; floating point.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_logsigmoid(input._h)
@@ -802,7 +802,7 @@ def _threshold(input, threshold, value):
     - `threshold`: elements not above it are replaced.
     - `value`: what they are replaced by.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_threshold(input._h, threshold, value)
@@ -824,7 +824,7 @@ def _F_threshold(input, threshold, value, inplace=False):
     - `threshold`: elements not above it are replaced.
     - `value`: what they are replaced by.
     - returns: shape, dtype and device of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     return _threshold_(input, threshold, value) if inplace else _threshold(input, threshold, value)
 
@@ -835,7 +835,7 @@ _S_threshold_ = (("input", "tensor", None, ""), ("threshold", "double", None, ""
 
 
 def _threshold_(input, threshold, value):
-    """In-place form of `flam_threshold`: `x` above a threshold, else a constant, elementwise.
+    """In-place form of `threshold`: `x` above a threshold, else a constant, elementwise.
 
     `x` above a threshold, else a constant, elementwise.
 
@@ -843,7 +843,7 @@ def _threshold_(input, threshold, value):
     - `threshold`: elements not above it are replaced.
     - `value`: what they are replaced by.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_threshold_(input._h, threshold, value)
@@ -865,7 +865,7 @@ def _softsign(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape of `input`; its dtype, or the default dtype for integers.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_softsign(input._h)
@@ -888,7 +888,7 @@ def _tanhshrink(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape of `input`; its dtype, or the default dtype for integers.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_tanhshrink(input._h)
@@ -913,7 +913,7 @@ def _softmax(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
     - `dim`: the dimension along which the results sum to 1.
     - `dtype`: converts `input` first; default: its own.
     - returns: shape of `input`; `dtype` or that of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError` where the result is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -940,7 +940,7 @@ def _log_softmax(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
     - `dim`: the dimension along which the results sum to 1.
     - `dtype`: converts `input` first; default: its own.
     - returns: shape of `input`; `dtype` or that of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError` where the result is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -967,7 +967,7 @@ def _add(input, other, *, alpha=1, out=None):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -997,7 +997,7 @@ _S_add_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("alpha
 
 
 def _add_(input, other, *, alpha=1):
-    """In-place form of `flam_add`: sum, `input + alpha * other` elementwise.
+    """In-place form of `add`: sum, `input + alpha * other` elementwise.
 
     Sum, `input + alpha * other` elementwise.
 
@@ -1005,7 +1005,7 @@ def _add_(input, other, *, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `alpha`: factor of `other`; default 1. Must be integral where the result is integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1031,7 +1031,7 @@ def _sub(input, other, *, alpha=1, out=None):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `alpha`: factor of `other`; default 1.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError` for bool, `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1061,7 +1061,7 @@ _S_sub_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("alpha
 
 
 def _sub_(input, other, *, alpha=1):
-    """In-place form of `flam_sub`: difference, `input - alpha * other` elementwise.
+    """In-place form of `sub`: difference, `input - alpha * other` elementwise.
 
     Difference, `input - alpha * other` elementwise.
 
@@ -1069,7 +1069,7 @@ def _sub_(input, other, *, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `alpha`: factor of `other`; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE` for bool, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError` for bool, `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1094,7 +1094,7 @@ def _mul(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1124,14 +1124,14 @@ _S_mul_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _mul_(input, other):
-    """In-place form of `flam_mul`: product, elementwise.
+    """In-place form of `mul`: product, elementwise.
 
     Product, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1157,7 +1157,7 @@ def _rsub(input, other, *, alpha=1):
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - `alpha`: factor of `input`; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1184,7 +1184,7 @@ def _div(input, other, *, rounding_mode='unspecified', out=None):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
     - returns: the broadcast shape; the promoted dtype, where that is integral and `rounding_mode` is not given the default dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` for bool with a rounding mode.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1214,7 +1214,7 @@ _S_div_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("round
 
 
 def _div_(input, other, *, rounding_mode='unspecified'):
-    """In-place form of `flam_div`: quotient, elementwise.
+    """In-place form of `div`: quotient, elementwise.
 
     Quotient, elementwise.
 
@@ -1222,7 +1222,7 @@ def _div_(input, other, *, rounding_mode='unspecified'):
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - `rounding_mode`: towards zero (`FLAM_ROUNDING_TRUNC`) or downwards (`FLAM_ROUNDING_FLOOR`); default: the exact quotient.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` for bool with a rounding mode.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` for bool with a rounding mode.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1247,7 +1247,7 @@ def _floor_divide(input, other, *, out=None):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` where both are bool.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1277,14 +1277,14 @@ _S_floor_divide_ = (("input", "tensor", None, ""), ("other", "tensor", None, "")
 
 
 def _floor_divide_(input, other):
-    """In-place form of `flam_floor_divide`: quotient rounded downwards, elementwise.
+    """In-place form of `floor_divide`: quotient rounded downwards, elementwise.
 
     Quotient rounded downwards, elementwise.
 
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer divided by 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer divided by 0 on the cpu, `DtypeError` where both are bool.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1310,7 +1310,7 @@ def _remainder(input, other, *, out=None):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1340,7 +1340,7 @@ _S_remainder_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _remainder_(input, other):
-    """In-place form of `flam_remainder`: `input - other * floor(input / other)` elementwise:
+    """In-place form of `remainder`: `input - other * floor(input / other)` elementwise:
 
     `input - other * floor(input / other)` elementwise: the remainder with the sign of `other`, as
     Python's `%`.
@@ -1348,7 +1348,7 @@ def _remainder_(input, other):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1374,7 +1374,7 @@ def _fmod(input, other, *, out=None):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1404,7 +1404,7 @@ _S_fmod_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _fmod_(input, other):
-    """In-place form of `flam_fmod`: `input - other * trunc(input / other)` elementwise:
+    """In-place form of `fmod`: `input - other * trunc(input / other)` elementwise:
 
     `input - other * trunc(input / other)` elementwise: the remainder with the sign of `input`, as
     C's `fmod`.
@@ -1412,7 +1412,7 @@ def _fmod_(input, other):
     - `input`: any shape; any dtype but bool.
     - `other`: shape that broadcasts with `input`'s; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integer modulo 0 on the cpu, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integer modulo 0 on the cpu, `DtypeError` where both are bool.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1438,7 +1438,7 @@ def _pow(input, exponent, *, out=None):
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integral tensor to a negative integral number, `DtypeError` where both are bool.
     """
     if exponent.__class__ in _NUMBERS:
         exponent = _scalar(exponent)
@@ -1468,7 +1468,7 @@ _S_pow_ = (("input", "tensor", None, ""), ("exponent", "tensor", None, ""),)
 
 
 def _pow_(input, exponent):
-    """In-place form of `flam_pow`: `input` to the power of `exponent`, elementwise.
+    """In-place form of `pow`: `input` to the power of `exponent`, elementwise.
 
     `input` to the power of `exponent`, elementwise. Integers to negative powers are 0 unless the
     base is 1 or -1.
@@ -1476,7 +1476,7 @@ def _pow_(input, exponent):
     - `input`: any shape and dtype.
     - `exponent`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INVALID_ARGUMENT` for an integral tensor to a negative integral number, `FLAM_ERROR_DTYPE` where both are bool.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `InvalidArgumentError` for an integral tensor to a negative integral number, `DtypeError` where both are bool.
     """
     if exponent.__class__ in _NUMBERS:
         exponent = _scalar(exponent)
@@ -1502,7 +1502,7 @@ def _maximum(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1538,7 +1538,7 @@ def _minimum(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1573,7 +1573,7 @@ def _fmax(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1608,7 +1608,7 @@ def _fmin(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1643,7 +1643,7 @@ def _atan2(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape; the promoted dtype, or the default dtype where that is not floating point.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1673,14 +1673,14 @@ _S_atan2_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _atan2_(input, other):
-    """In-place form of `flam_atan2`: angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
+    """In-place form of `atan2`: angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
 
     Angle of the vector (`other`, `input`) in radians, elementwise, in [-pi, pi].
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1705,7 +1705,7 @@ def _logical_and(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1735,14 +1735,14 @@ _S_logical_and_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),
 
 
 def _logical_and_(input, other):
-    """In-place form of `flam_logical_and`: whether both elements are not 0.
+    """In-place form of `logical_and`: whether both elements are not 0.
 
     Whether both elements are not 0.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1767,7 +1767,7 @@ def _logical_or(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1797,14 +1797,14 @@ _S_logical_or_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _logical_or_(input, other):
-    """In-place form of `flam_logical_or`: whether at least one element is not 0.
+    """In-place form of `logical_or`: whether at least one element is not 0.
 
     Whether at least one element is not 0.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1829,7 +1829,7 @@ def _logical_xor(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1859,14 +1859,14 @@ _S_logical_xor_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),
 
 
 def _logical_xor_(input, other):
-    """In-place form of `flam_logical_xor`: whether exactly one element is not 0.
+    """In-place form of `logical_xor`: whether exactly one element is not 0.
 
     Whether exactly one element is not 0.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1891,7 +1891,7 @@ def _bitwise_and(input, other, *, out=None):
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1921,14 +1921,14 @@ _S_bitwise_and_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),
 
 
 def _bitwise_and_(input, other):
-    """In-place form of `flam_bitwise_and`: bitwise and of two elements; of bool the logical one.
+    """In-place form of `bitwise_and`: bitwise and of two elements; of bool the logical one.
 
     Bitwise and of two elements; of bool the logical one.
 
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1953,7 +1953,7 @@ def _bitwise_or(input, other, *, out=None):
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -1983,14 +1983,14 @@ _S_bitwise_or_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _bitwise_or_(input, other):
-    """In-place form of `flam_bitwise_or`: bitwise or of two elements; of bool the logical one.
+    """In-place form of `bitwise_or`: bitwise or of two elements; of bool the logical one.
 
     Bitwise or of two elements; of bool the logical one.
 
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2015,7 +2015,7 @@ def _bitwise_xor(input, other, *, out=None):
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2045,14 +2045,14 @@ _S_bitwise_xor_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),
 
 
 def _bitwise_xor_(input, other):
-    """In-place form of `flam_bitwise_xor`: bitwise exclusive or of two elements; of bool the logical one.
+    """In-place form of `bitwise_xor`: bitwise exclusive or of two elements; of bool the logical one.
 
     Bitwise exclusive or of two elements; of bool the logical one.
 
     - `input`: any shape; bool or integral.
     - `other`: shape that broadcasts with `input`'s; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2077,7 +2077,7 @@ def _bitwise_left_shift(input, other, *, out=None):
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2107,14 +2107,14 @@ _S_bitwise_left_shift_ = (("input", "tensor", None, ""), ("other", "tensor", Non
 
 
 def _bitwise_left_shift_(input, other):
-    """In-place form of `flam_bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
+    """In-place form of `bitwise_left_shift`: `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
 
     `input` shifted left by `other` bits; 0 where that is negative or as wide as the dtype.
 
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2142,7 +2142,7 @@ def _bitwise_right_shift(input, other, *, out=None):
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2172,7 +2172,7 @@ _S_bitwise_right_shift_ = (("input", "tensor", None, ""), ("other", "tensor", No
 
 
 def _bitwise_right_shift_(input, other):
-    """In-place form of `flam_bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
+    """In-place form of `bitwise_right_shift`: `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as wide as the dtype.
 
     `input` shifted right by `other` bits, keeping the sign; -1 or 0 where that is negative or as
     wide as the dtype.
@@ -2180,7 +2180,7 @@ def _bitwise_right_shift_(input, other):
     - `input`: any shape; integral.
     - `other`: shape that broadcasts with `input`'s; integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for bool and floating point.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` for bool and floating point.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2205,7 +2205,7 @@ def _eq(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2235,14 +2235,14 @@ _S_eq_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _eq_(input, other):
-    """In-place form of `flam_eq`: whether `input` is equal to `other`, elementwise.
+    """In-place form of `eq`: whether `input` is equal to `other`, elementwise.
 
     Whether `input` is equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2267,7 +2267,7 @@ def _ne(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2297,14 +2297,14 @@ _S_ne_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _ne_(input, other):
-    """In-place form of `flam_ne`: whether `input` is not equal to `other`, elementwise.
+    """In-place form of `ne`: whether `input` is not equal to `other`, elementwise.
 
     Whether `input` is not equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2329,7 +2329,7 @@ def _lt(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2359,14 +2359,14 @@ _S_lt_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _lt_(input, other):
-    """In-place form of `flam_lt`: whether `input` is less than `other`, elementwise.
+    """In-place form of `lt`: whether `input` is less than `other`, elementwise.
 
     Whether `input` is less than `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2391,7 +2391,7 @@ def _le(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2421,14 +2421,14 @@ _S_le_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _le_(input, other):
-    """In-place form of `flam_le`: whether `input` is less than or equal to `other`, elementwise.
+    """In-place form of `le`: whether `input` is less than or equal to `other`, elementwise.
 
     Whether `input` is less than or equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2453,7 +2453,7 @@ def _gt(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2483,14 +2483,14 @@ _S_gt_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _gt_(input, other):
-    """In-place form of `flam_gt`: whether `input` is greater than `other`, elementwise.
+    """In-place form of `gt`: whether `input` is greater than `other`, elementwise.
 
     Whether `input` is greater than `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2515,7 +2515,7 @@ def _ge(input, other, *, out=None):
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2545,14 +2545,14 @@ _S_ge_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
 def _ge_(input, other):
-    """In-place form of `flam_ge`: whether `input` is greater than or equal to `other`, elementwise.
+    """In-place form of `ge`: whether `input` is greater than or equal to `other`, elementwise.
 
     Whether `input` is greater than or equal to `other`, elementwise.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; any dtype. Both are compared in the promoted dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2580,7 +2580,7 @@ def _isclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
     - `atol`: absolute tolerance, at least 0; default 1e-8.
     - `equal_nan`: whether two NaN count as close; default false.
     - returns: the broadcast shape, bool.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` where the dtypes differ; `InvalidArgumentError` for a negative tolerance.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -2601,7 +2601,7 @@ _S_allclose = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("r
 
 
 def _allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
-    """Whether all elements are close in the sense of `flam_isclose`.
+    """Whether all elements are close in the sense of `isclose`.
 
     - `input`: any shape and dtype.
     - `other`: shape that broadcasts with `input`'s; dtype of `input`.
@@ -2610,7 +2610,7 @@ def _allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
     - `equal_nan`: whether two NaN count as close; default false.
     - `out_close`: the answer.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_INVALID_ARGUMENT` for a negative tolerance.
+    - errors: `ShapeError` where the shapes do not broadcast; `DeviceMismatchError`; `DtypeError` where the dtypes differ; `InvalidArgumentError` for a negative tolerance.
     """
     _o0 = _out_cell["flam_bool *"]()
     try:
@@ -2634,7 +2634,7 @@ def _equal(input, other):
     - `other`: any shape and dtype.
     - `out_equal`: the answer; false where shapes differ.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DeviceMismatchError`.
     """
     _o0 = _out_cell["flam_bool *"]()
     try:
@@ -2662,7 +2662,7 @@ def _conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)
     - `dilation`: distance of the window's elements; default 1.
     - `groups`: number of separate groups of channels; default 1.
     - returns: [n, o, (l + 2 padding - dilation (k - 1) - 1) / stride + 1], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
     """
     if weight.__class__ in _NUMBERS:
         weight = _scalar(weight)
@@ -2701,7 +2701,7 @@ def _conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1)
     - `dilation`: distance of the window's elements; default 1.
     - `groups`: number of separate groups of channels; default 1.
     - returns: [n, o, h', w'] with h' = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
     """
     if weight.__class__ in _NUMBERS:
         weight = _scalar(weight)
@@ -2730,7 +2730,7 @@ _S_conv_transpose2d = (("input", "tensor", None, ""), ("weight", "tensor", None,
 
 
 def _conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    """Transposed convolution in two dimensions: the gradient of `flam_conv2d` by its input, as an op.
+    """Transposed convolution in two dimensions: the gradient of `conv2d` by its input, as an op.
 
     - `input`: [n, c, h, w] or [c, h, w], floating point.
     - `weight`: [c, o / groups, kh, kw], dtype of `input`.
@@ -2741,7 +2741,7 @@ def _conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padd
     - `groups`: number of separate groups of channels; default 1.
     - `dilation`: distance of the window's elements; default 1.
     - returns: [n, o, h', w'] with h' = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
-    - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` naming both shapes and what differs; `DtypeError`; `DeviceMismatchError`.
     """
     if weight.__class__ in _NUMBERS:
         weight = _scalar(weight)
@@ -2779,7 +2779,7 @@ def _empty(*size, dtype=None, device=None, requires_grad=False, layout=None, pin
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     size = _variadic(size, _named, "size", "empty")
     try:
@@ -2806,7 +2806,7 @@ def _zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, pin
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     size = _variadic(size, _named, "size", "zeros")
     try:
@@ -2833,7 +2833,7 @@ def _ones(*size, dtype=None, device=None, requires_grad=False, layout=None, pin_
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     size = _variadic(size, _named, "size", "ones")
     try:
@@ -2861,7 +2861,7 @@ def _full(size, fill_value, *, dtype=None, device=None, requires_grad=False, lay
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` for a negative size; `OutOfMemoryError`.
     """
     if size.__class__ is _int:
         size = (size,)
@@ -2889,7 +2889,7 @@ def _fill_(input, value):
     - `input`: the tensor to fill.
     - `value`: a number or 0-d tensor.
     - returns: `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `value` is not 0-d; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `ShapeError` where `value` is not 0-d; `RuntimeError` for a leaf that requires grad.
     """
     if value.__class__ in _NUMBERS:
         value = _scalar(value)
@@ -2913,7 +2913,7 @@ def _zero_(input):
 
     - `input`: the tensor to clear.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `RuntimeError` for a leaf that requires grad.
     """
     try:
         h = _fast.flam_zero_(input._h)
@@ -2937,7 +2937,7 @@ def _copy_(input, src, non_blocking=False):
     - `src`: a tensor whose shape broadcasts to `input`'s; any dtype and device.
     - `non_blocking`: whether a copy from or to pinned host memory may still run on return; default false.
     - returns: `input`.
-    - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `ShapeError`; `RuntimeError` for a leaf that requires grad.
     """
     if src.__class__ in _NUMBERS:
         src = _scalar(src)
@@ -2962,7 +2962,7 @@ def _resize_(input, *size, **_named):
     - `input`: a tensor that does not require grad.
     - `size`: the new shape.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` where `input` requires grad; `FLAM_ERROR_SHAPE` for a negative size.
+    - errors: `RuntimeError` where `input` requires grad; `ShapeError` for a negative size.
     """
     size = _variadic(size, _named, "size", "resize_")
     try:
@@ -2989,7 +2989,7 @@ def _empty_strided(size, stride, *, dtype=None, device=None, requires_grad=False
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of that geometry.
-    - errors: `FLAM_ERROR_SHAPE` for negative numbers or lists of different length; out of memory.
+    - errors: `ShapeError` for negative numbers or lists of different length; out of memory.
     """
     if size.__class__ is _int:
         size = (size,)
@@ -3019,7 +3019,7 @@ def _empty_like(input, *, dtype=None, device=None, requires_grad=False, layout=N
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `OutOfMemoryError`.
     """
     try:
         h = _fast.flam_empty_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -3045,7 +3045,7 @@ def _zeros_like(input, *, dtype=None, device=None, requires_grad=False, layout=N
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `OutOfMemoryError`.
     """
     try:
         h = _fast.flam_zeros_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -3071,7 +3071,7 @@ def _ones_like(input, *, dtype=None, device=None, requires_grad=False, layout=No
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `OutOfMemoryError`.
     """
     try:
         h = _fast.flam_ones_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -3098,7 +3098,7 @@ def _full_like(input, fill_value, *, dtype=None, device=None, requires_grad=Fals
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_SHAPE` where `fill_value` is not 0-d; `FLAM_ERROR_OUT_OF_DEVICE_MEMORY`.
+    - errors: `ShapeError` where `fill_value` is not 0-d; `OutOfMemoryError`.
     """
     if fill_value.__class__ in _NUMBERS:
         fill_value = _scalar(fill_value)
@@ -3128,7 +3128,7 @@ def _linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [steps].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    - errors: `InvalidArgumentError` where `steps` is negative.
     """
     try:
         h = _fast.flam_linspace(start, end, steps, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -3157,7 +3157,7 @@ def _logspace(start, end, steps, base=10, *, dtype=None, device=None, requires_g
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [steps].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `steps` is negative.
+    - errors: `InvalidArgumentError` where `steps` is negative.
     """
     try:
         h = _fast.flam_logspace(start, end, steps, base, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -3184,7 +3184,7 @@ def _eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [n, m].
-    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    - errors: `ShapeError` for negative numbers.
     """
     try:
         h = _fast.flam_eye(n, _NULL if m is None else (m,), 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -3208,7 +3208,7 @@ def _tril(input, diagonal=0, *, out=None):
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     if out is not None:
         try:
@@ -3236,14 +3236,14 @@ _S_tril_ = (("input", "tensor", None, ""), ("diagonal", "int", None, "o"),)
 
 
 def _tril_(input, diagonal=0):
-    """In-place form of `flam_tril`: the lower triangle of matrices; zeros above.
+    """In-place form of `tril`: the lower triangle of matrices; zeros above.
 
     The lower triangle of matrices; zeros above.
 
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the last diagonal that stays: above the main one where positive; default 0.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     try:
         h = _fast.flam_tril_(input._h, diagonal)
@@ -3266,7 +3266,7 @@ def _triu(input, diagonal=0, *, out=None):
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     if out is not None:
         try:
@@ -3294,14 +3294,14 @@ _S_triu_ = (("input", "tensor", None, ""), ("diagonal", "int", None, "o"),)
 
 
 def _triu_(input, diagonal=0):
-    """In-place form of `flam_triu`: the upper triangle of matrices; zeros below.
+    """In-place form of `triu`: the upper triangle of matrices; zeros below.
 
     The upper triangle of matrices; zeros below.
 
     - `input`: [..., n, m], any dtype.
     - `diagonal`: the first diagonal that stays: above the main one where positive; default 0.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE` for fewer than two dimensions.
+    - errors: `ShapeError` for fewer than two dimensions.
     """
     try:
         h = _fast.flam_triu_(input._h, diagonal)
@@ -3341,7 +3341,7 @@ def _set_num_threads(num_threads):
 
     - `num_threads`: at least 1.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where it is below 1, or inside a parallel loop.
+    - errors: `InvalidArgumentError` where it is below 1, or inside a parallel loop.
     """
     try:
         h = _blocking.flam_set_num_threads(num_threads)
@@ -3380,7 +3380,7 @@ _S_are_deterministic_algorithms_enabled = ()
 def _are_deterministic_algorithms_enabled():
     """Whether results must be the same in every run.
 
-    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    - returns: what `use_deterministic_algorithms` set last; false at the start.
     """
     try:
         h = _fast.flam_are_deterministic_algorithms_enabled()
@@ -3397,7 +3397,7 @@ _S_is_deterministic_algorithms_warn_only_enabled = ()
 def _is_deterministic_algorithms_warn_only_enabled():
     """Whether an operation that cannot give the same results in every run would only be warned of.
 
-    - returns: what `flam_use_deterministic_algorithms` set last; false at the start.
+    - returns: what `use_deterministic_algorithms` set last; false at the start.
     """
     try:
         h = _fast.flam_is_deterministic_algorithms_warn_only_enabled()
@@ -3418,7 +3418,7 @@ def _index_select(input, dim=_UNSET, index=None, *, axis=_UNSET, out=None):
     - `dim`: the dimension that `index` counts.
     - `index`: [n] or 0-d, int64 or int32.
     - returns: `input`'s shape with size n along `dim`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` for an index of more dimensions.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` for an index of more dimensions.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3458,7 +3458,7 @@ def _index_add(input, dim=_UNSET, index=None, source=None, *, alpha=1, axis=_UNS
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - `alpha`: factor of `source`; default 1.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3492,7 +3492,7 @@ _S_index_add_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("inde
 
 
 def _index_add_(input, dim=_UNSET, index=None, source=None, *, alpha=1, axis=_UNSET):
-    """In-place form of `flam_index_add`: adds slices to the slices of a tensor that an index names; equal indices add up.
+    """In-place form of `index_add`: adds slices to the slices of a tensor that an index names; equal indices add up.
 
     Adds slices to the slices of a tensor that an index names; equal indices add up.
 
@@ -3502,7 +3502,7 @@ def _index_add_(input, dim=_UNSET, index=None, source=None, *, alpha=1, axis=_UN
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - `alpha`: factor of `source`; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3533,7 +3533,7 @@ def _index_copy(input, dim=_UNSET, index=None, source=None, *, axis=_UNSET, out=
     - `index`: [n] or 0-d, int64 or int32.
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3567,7 +3567,7 @@ _S_index_copy_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("ind
 
 
 def _index_copy_(input, dim=_UNSET, index=None, source=None, *, axis=_UNSET):
-    """In-place form of `flam_index_copy`: replaces the slices that an index names.
+    """In-place form of `index_copy`: replaces the slices that an index names.
 
     Replaces the slices that an index names.
 
@@ -3576,7 +3576,7 @@ def _index_copy_(input, dim=_UNSET, index=None, source=None, *, axis=_UNSET):
     - `index`: [n] or 0-d, int64 or int32.
     - `source`: `input`'s shape with size n along `dim`; `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3607,7 +3607,7 @@ def _index_fill(input, dim=_UNSET, index=None, value=None, *, axis=_UNSET):
     - `index`: [n] or 0-d, int64 or int32.
     - `value`: a number or 0-d tensor.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` where `value` is not 0-d.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3632,7 +3632,7 @@ _S_index_fill_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("ind
 
 
 def _index_fill_(input, dim=_UNSET, index=None, value=None, *, axis=_UNSET):
-    """In-place form of `flam_index_fill`: sets the slices that an index names to one value.
+    """In-place form of `index_fill`: sets the slices that an index names to one value.
 
     Sets the slices that an index names to one value.
 
@@ -3641,7 +3641,7 @@ def _index_fill_(input, dim=_UNSET, index=None, value=None, *, axis=_UNSET):
     - `index`: [n] or 0-d, int64 or int32.
     - `value`: a number or 0-d tensor.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `value` is not 0-d.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` where `value` is not 0-d.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3671,7 +3671,7 @@ def _gather(input, dim=_UNSET, index=None, *, axis=_UNSET, out=None):
     - `dim`: the dimension that `index` counts.
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - returns: `index`'s shape, `input`'s dtype.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3711,7 +3711,7 @@ def _scatter(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET, out=None):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
     - returns: shape and dtype of `input`. Where an index occurs twice, one of the values stays.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3745,7 +3745,7 @@ _S_scatter_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index"
 
 
 def _scatter_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
-    """In-place form of `flam_scatter`: elements written along a dimension:
+    """In-place form of `scatter`: elements written along a dimension:
 
     Elements written along a dimension: `out[index[i][j]][j] = src[i][j]` for `dim` 0, elsewhere
     `input`.
@@ -3755,7 +3755,7 @@ def _scatter_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: a number, or a tensor not smaller than `index` of `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3787,7 +3787,7 @@ def _scatter_add(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET, out=No
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: not smaller than `index`; `input`'s dtype.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3821,7 +3821,7 @@ _S_scatter_add_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("in
 
 
 def _scatter_add_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
-    """In-place form of `flam_scatter_add`: elements added along a dimension:
+    """In-place form of `scatter_add`: elements added along a dimension:
 
     Elements added along a dimension: `out[index[i][j]][j] += src[i][j]` for `dim` 0; equal indices
     add up.
@@ -3831,7 +3831,7 @@ def _scatter_add_(input, dim=_UNSET, index=None, src=None, *, axis=_UNSET):
     - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
     - `src`: not smaller than `index`; `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -3860,7 +3860,7 @@ def _masked_select(input, mask):
     - `input`: any shape that broadcasts with `mask`'s.
     - `mask`: bool.
     - returns: 1-d; how long depends on the mask's values.
-    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE`.
+    - errors: `DtypeError` where `mask` is not bool; `ShapeError`.
     """
     if mask.__class__ in _NUMBERS:
         mask = _scalar(mask)
@@ -3887,7 +3887,7 @@ def _masked_scatter(input, mask, source):
     - `mask`: bool; broadcasts to `input`'s shape.
     - `source`: at least as many elements as there are true ones; `input`'s dtype.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    - errors: `DtypeError`; `ShapeError` where the source is too short.
     """
     if mask.__class__ in _NUMBERS:
         mask = _scalar(mask)
@@ -3910,7 +3910,7 @@ _S_masked_scatter_ = (("input", "tensor", None, ""), ("mask", "tensor", None, ""
 
 
 def _masked_scatter_(input, mask, source):
-    """In-place form of `flam_masked_scatter`: writes the elements of a source, in order, where a mask is true.
+    """In-place form of `masked_scatter`: writes the elements of a source, in order, where a mask is true.
 
     Writes the elements of a source, in order, where a mask is true.
 
@@ -3918,7 +3918,7 @@ def _masked_scatter_(input, mask, source):
     - `mask`: bool; broadcasts to `input`'s shape.
     - `source`: at least as many elements as there are true ones; `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` where the source is too short.
+    - errors: `DtypeError`; `ShapeError` where the source is too short.
     """
     if mask.__class__ in _NUMBERS:
         mask = _scalar(mask)
@@ -3989,7 +3989,7 @@ def _take(input, index):
     - `input`: any tensor.
     - `index`: any shape; int64 or int32, counts `input`'s elements in C order.
     - returns: `index`'s shape, `input`'s dtype.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `DtypeError`.
     """
     if index.__class__ in _NUMBERS:
         index = _scalar(index)
@@ -4016,7 +4016,7 @@ def _take_along_dim(input, indices, dim=None, *, axis=_UNSET):
     - `indices`: int64; as many dimensions as `input`.
     - `dim`: the dimension that `indices` count; default: the flattened tensor.
     - returns: `indices`' shape, broadcast.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError`; `DtypeError`.
     """
     if indices.__class__ in _NUMBERS:
         indices = _scalar(indices)
@@ -4045,7 +4045,7 @@ def _embedding(input, weight, padding_idx=None):
     - `weight`: [n, d], the table.
     - `padding_idx`: a row whose gradient stays zero; negative from the end; default: none.
     - returns: `input`'s shape and a last dimension of d.
-    - errors: `FLAM_ERROR_INDEX` for an index out of range; `FLAM_ERROR_SHAPE` where `weight` is not 2-d; `FLAM_ERROR_DTYPE` where `input` is not integral.
+    - errors: `OutOfRangeError` for an index out of range; `ShapeError` where `weight` is not 2-d; `DtypeError` where `input` is not integral.
     """
     if weight.__class__ in _NUMBERS:
         weight = _scalar(weight)
@@ -4071,7 +4071,7 @@ def _one_hot(input, num_classes=-1):
     - `input`: class numbers, any shape; int64.
     - `num_classes`: size of the new last dimension; default: one more than the greatest class.
     - returns: int64, `input`'s shape and a last dimension of `num_classes`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not int64; `FLAM_ERROR_INVALID_ARGUMENT` for a negative class or one that is not below `num_classes`.
+    - errors: `DtypeError` where `input` is not int64; `InvalidArgumentError` for a negative class or one that is not below `num_classes`.
     """
     try:
         h = _blocking.flam_one_hot(input._h, num_classes)
@@ -4095,7 +4095,7 @@ def _cat(tensors, dim=0, *, axis=_UNSET, out=None):
     - `tensors`: at least one; equal shapes but for `dim`. Empty tensors of shape [0] are skipped.
     - `dim`: the dimension; default 0.
     - returns: the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where shapes differ; `OutOfRangeError` for `dim`; `DeviceMismatchError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -4130,7 +4130,7 @@ def _stack(tensors, dim=0, *, axis=_UNSET, out=None):
     - `tensors`: at least one; equal shapes.
     - `dim`: where the new dimension stands in the result; default 0.
     - returns: the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where shapes differ; `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where shapes differ; `OutOfRangeError` for `dim`; `DeviceMismatchError`.
     """
     if axis is not _UNSET:
         dim = axis
@@ -4164,7 +4164,7 @@ def _hstack(tensors):
 
     - `tensors`: at least one; equal shapes but for that dimension.
     - returns: the promoted dtype.
-    - errors: as `flam_cat`.
+    - errors: as `cat`.
     """
     try:
         h = _fast.flam_hstack([_t._h for _t in tensors], _len(tensors))
@@ -4187,7 +4187,7 @@ def _vstack(tensors):
 
     - `tensors`: at least one; equal shapes but for that dimension.
     - returns: the promoted dtype.
-    - errors: as `flam_cat`.
+    - errors: as `cat`.
     """
     try:
         h = _fast.flam_vstack([_t._h for _t in tensors], _len(tensors))
@@ -4210,7 +4210,7 @@ def _dstack(tensors):
 
     - `tensors`: at least one; equal shapes but for that dimension.
     - returns: the promoted dtype.
-    - errors: as `flam_cat`.
+    - errors: as `cat`.
     """
     try:
         h = _fast.flam_dstack([_t._h for _t in tensors], _len(tensors))
@@ -4233,7 +4233,7 @@ def _broadcast_tensors(*tensors):
 
     - `tensors`: shapes that broadcast with each other.
     - returns: one view per tensor.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast.
+    - errors: `ShapeError` where the shapes do not broadcast.
     """
     if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
         tensors = tensors[0]
@@ -4257,7 +4257,7 @@ def _meshgrid(*tensors, indexing='ij'):
     - `tensors`: 1-d or 0-d, of one dtype.
     - `indexing`: `FLAM_MESHGRID_XY` swaps the first two dimensions; default `FLAM_MESHGRID_IJ`.
     - returns: one view per vector, in the shape of all sizes.
-    - errors: `FLAM_ERROR_SHAPE` for more than one dimension; `FLAM_ERROR_DTYPE` where dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` for more than one dimension; `DtypeError` where dtypes differ; `DeviceMismatchError`.
     """
     if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
         tensors = tensors[0]
@@ -4282,7 +4282,7 @@ def _split(tensor, split_size, dim=0, *, axis=_UNSET):
     - `split_size`: size of a part along `dim`.
     - `dim`: the dimension to split; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative size, or 0 where the dimension is not empty.
+    - errors: `InvalidArgumentError` for a negative size, or 0 where the dimension is not empty.
     """
     if axis is not _UNSET:
         dim = axis
@@ -4307,7 +4307,7 @@ def _split_with_sizes(tensor, split_sizes, dim=0, *, axis=_UNSET):
     - `split_sizes`: sizes along `dim`; they add up to the dimension's.
     - `dim`: the dimension to split; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where the sizes are negative or do not add up.
+    - errors: `InvalidArgumentError` where the sizes are negative or do not add up.
     """
     if split_sizes.__class__ is _int:
         split_sizes = (split_sizes,)
@@ -4334,7 +4334,7 @@ def _chunk(input, chunks, dim=0, *, axis=_UNSET):
     - `chunks`: how many parts.
     - `dim`: the dimension to split; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where `chunks` is below 1.
+    - errors: `InvalidArgumentError` where `chunks` is below 1.
     """
     if axis is not _UNSET:
         dim = axis
@@ -4358,7 +4358,7 @@ def _unbind(input, dim=0, *, axis=_UNSET):
     - `input`: at least 1-d.
     - `dim`: the dimension that disappears; default 0.
     - returns: views.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -4382,7 +4382,7 @@ def _flip(input, *dims, **_named):
     - `input`: any tensor.
     - `dims`: the dimensions to reverse.
     - returns: a copy.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     dims = _variadic(dims, _named, "dims", "flip")
     try:
@@ -4406,7 +4406,7 @@ def _fliplr(input):
 
     - `input`: at least 2-d.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for fewer dimensions.
+    - errors: `ShapeError` for fewer dimensions.
     """
     try:
         h = _fast.flam_fliplr(input._h)
@@ -4429,7 +4429,7 @@ def _flipud(input):
 
     - `input`: at least 1-d.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for a 0-d tensor.
+    - errors: `ShapeError` for a 0-d tensor.
     """
     try:
         h = _fast.flam_flipud(input._h)
@@ -4454,7 +4454,7 @@ def _roll(input, shifts, dims=None):
     - `shifts`: by how many places, one per dimension.
     - `dims`: the dimensions; default: the flattened tensor, by one shift.
     - returns: a copy.
-    - errors: `FLAM_ERROR_INDEX` for a dimension; `FLAM_ERROR_INVALID_ARGUMENT` where the lists differ in length.
+    - errors: `OutOfRangeError` for a dimension; `InvalidArgumentError` where the lists differ in length.
     """
     if shifts.__class__ is _int:
         shifts = (shifts,)
@@ -4482,7 +4482,7 @@ def _repeat(input, *repeats, **_named):
     - `input`: any tensor.
     - `repeats`: how often, per dimension of the result; not fewer than `input` has.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for too few or negative numbers.
+    - errors: `ShapeError` for too few or negative numbers.
     """
     repeats = _variadic(repeats, _named, "repeats", "repeat")
     try:
@@ -4507,7 +4507,7 @@ def _tile(input, *dims, **_named):
     - `input`: any tensor.
     - `dims`: how often, per dimension, the last ones named.
     - returns: a copy.
-    - errors: `FLAM_ERROR_SHAPE` for negative numbers.
+    - errors: `ShapeError` for negative numbers.
     """
     dims = _variadic(dims, _named, "dims", "tile")
     try:
@@ -4533,7 +4533,7 @@ def _repeat_interleave(input, repeats, dim=None, *, axis=_UNSET):
     - `repeats`: how often each is repeated.
     - `dim`: the dimension whose slices are repeated; default: elements of the flattened tensor.
     - returns: a copy.
-    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative number.
+    - errors: `OutOfRangeError` for `dim`; `InvalidArgumentError` for a negative number.
     """
     if axis is not _UNSET:
         dim = axis
@@ -4560,7 +4560,7 @@ def _mse_loss(input, target, reduction='mean', *, size_average=None, reduce=None
     - `target`: shape that broadcasts with `input`'s.
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if target.__class__ in _NUMBERS:
         target = _scalar(target)
@@ -4589,7 +4589,7 @@ def _l1_loss(input, target, reduction='mean', *, size_average=None, reduce=None)
     - `target`: shape that broadcasts with `input`'s.
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if target.__class__ in _NUMBERS:
         target = _scalar(target)
@@ -4619,7 +4619,7 @@ def _smooth_l1_loss(input, target, reduction='mean', beta=1, *, size_average=Non
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - `beta`: where the quadratic part ends, at least 0; default 1.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` for a negative `beta`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`, `InvalidArgumentError` for a negative `beta`.
     - source: Girshick, 2015, arXiv 1504.08083.
     """
     if target.__class__ in _NUMBERS:
@@ -4650,7 +4650,7 @@ def _huber_loss(input, target, reduction='mean', delta=1, *, size_average=None, 
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - `delta`: where the quadratic part ends, above 0; default 1.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`, `FLAM_ERROR_INVALID_ARGUMENT` where `delta` is not above 0.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`, `InvalidArgumentError` where `delta` is not above 0.
     - source: Huber, 1964, Annals of Mathematical Statistics 35.
     """
     if target.__class__ in _NUMBERS:
@@ -4683,7 +4683,7 @@ def _cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mea
     - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
     - `label_smoothing`: share of the probability that is spread over all classes, in [0, 1]; default 0.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu; `FLAM_ERROR_INVALID_ARGUMENT` for `label_smoothing` outside [0, 1].
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`; `OutOfRangeError` for a class outside [0, C) on the cpu; `InvalidArgumentError` for `label_smoothing` outside [0, 1].
     """
     if target.__class__ in _NUMBERS:
         target = _scalar(target)
@@ -4716,7 +4716,7 @@ def _nll_loss(input, target, weight=None, ignore_index=-100, reduction='mean', *
     - `ignore_index`: targets of this value count for nothing; default -100.
     - `reduction`: none, mean or sum of the per-element losses; default mean (over the weights of the targets that count).
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_INDEX` for a class outside [0, C) on the cpu.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`; `OutOfRangeError` for a class outside [0, C) on the cpu.
     """
     if target.__class__ in _NUMBERS:
         target = _scalar(target)
@@ -4748,7 +4748,7 @@ def _binary_cross_entropy(input, target, weight=None, reduction='mean', *, size_
     - `weight`: factor that broadcasts with `input`, or none; default none.
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if target.__class__ in _NUMBERS:
         target = _scalar(target)
@@ -4781,7 +4781,7 @@ def _binary_cross_entropy_with_logits(input, target, weight=None, reduction='mea
     - `reduction`: none, mean or sum of the per-element losses; default mean.
     - `pos_weight`: factor of the positive term that broadcasts with `input`, or none; default none.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if target.__class__ in _NUMBERS:
         target = _scalar(target)
@@ -4815,7 +4815,7 @@ def _kl_div(input, target, reduction='mean', log_target=False, *, size_average=N
     - `reduction`: none, mean, sum, or sum over the first size (batchmean); default mean.
     - `log_target`: whether `target` holds logarithms; default false.
     - returns: 0-d, or the shape of the losses without a reduction.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if target.__class__ in _NUMBERS:
         target = _scalar(target)
@@ -4843,7 +4843,7 @@ def _matmul(input, other, *, out=None):
     - `input`: [k], [n, k] or [..., n, k].
     - `other`: [k], [k, m] or [..., k, m]; batch dimensions broadcast with `input`'s.
     - returns: [..., n, m] without the dimensions that a vector operand lacks.
-    - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d; `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the inner sizes differ or an operand is 0-d; `DtypeError` where the dtypes differ; `DeviceMismatchError`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -4879,7 +4879,7 @@ def _linear(input, weight, bias=None):
     - `weight`: [m, k] or [k].
     - `bias`: [m] or none.
     - returns: [..., m].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if weight.__class__ in _NUMBERS:
         weight = _scalar(weight)
@@ -4907,7 +4907,7 @@ def _mm(input, mat2, *, out=None):
     - `input`: [n, k].
     - `mat2`: [k, m], dtype of `input`.
     - returns: [n, m].
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 2-d or the inner sizes differ; `DtypeError`; `DeviceMismatchError`.
     """
     if mat2.__class__ in _NUMBERS:
         mat2 = _scalar(mat2)
@@ -4942,7 +4942,7 @@ def _bmm(input, mat2, *, out=None):
     - `input`: [b, n, k].
     - `mat2`: [b, k, m], dtype of `input`.
     - returns: [b, n, m].
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 3-d or sizes differ; `DtypeError`; `DeviceMismatchError`.
     """
     if mat2.__class__ in _NUMBERS:
         mat2 = _scalar(mat2)
@@ -4977,7 +4977,7 @@ def _mv(input, vec, *, out=None):
     - `input`: [n, k].
     - `vec`: [k], dtype of `input`.
     - returns: [n].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if vec.__class__ in _NUMBERS:
         vec = _scalar(vec)
@@ -5012,7 +5012,7 @@ def _dot(input, tensor, *, out=None):
     - `input`: [k].
     - `tensor`: [k], dtype of `input`.
     - returns: 0-d.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if tensor.__class__ in _NUMBERS:
         tensor = _scalar(tensor)
@@ -5047,7 +5047,7 @@ def _outer(input, vec2, *, out=None):
     - `input`: [n].
     - `vec2`: [m].
     - returns: [n, m], the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where an operand is not 1-d; `DeviceMismatchError`.
     """
     if vec2.__class__ in _NUMBERS:
         vec2 = _scalar(vec2)
@@ -5085,7 +5085,7 @@ def _addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: [n, m].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if mat1.__class__ in _NUMBERS:
         mat1 = _scalar(mat1)
@@ -5117,7 +5117,7 @@ _S_addmm_ = (("input", "tensor", None, ""), ("mat1", "tensor", None, ""), ("mat2
 
 
 def _addmm_(input, mat1, mat2, *, beta=1, alpha=1):
-    """In-place form of `flam_addmm`: `beta * input + alpha * (mat1 @ mat2)`.
+    """In-place form of `addmm`: `beta * input + alpha * (mat1 @ mat2)`.
 
     `beta * input + alpha * (mat1 @ mat2)`.
 
@@ -5127,7 +5127,7 @@ def _addmm_(input, mat1, mat2, *, beta=1, alpha=1):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if mat1.__class__ in _NUMBERS:
         mat1 = _scalar(mat1)
@@ -5157,7 +5157,7 @@ def _baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: [b, n, m].
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if batch1.__class__ in _NUMBERS:
         batch1 = _scalar(batch1)
@@ -5189,7 +5189,7 @@ _S_baddbmm_ = (("input", "tensor", None, ""), ("batch1", "tensor", None, ""), ("
 
 
 def _baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
-    """In-place form of `flam_baddbmm`: `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
+    """In-place form of `baddbmm`: `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
 
     `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
 
@@ -5199,7 +5199,7 @@ def _baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
     - `beta`: factor of `input`; default 1.
     - `alpha`: factor of the product; default 1.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
     """
     if batch1.__class__ in _NUMBERS:
         batch1 = _scalar(batch1)
@@ -5232,7 +5232,7 @@ def _batch_norm(input, running_mean=None, running_var=None, weight=None, bias=No
     - `momentum`: share of the batch in the running statistics; default 0.1.
     - `eps`: added to the variance; default 1e-5.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where a statistic's size is not c or training has one value per channel; `FLAM_ERROR_INVALID_ARGUMENT` without running statistics outside training.
+    - errors: `ShapeError` where a statistic's size is not c or training has one value per channel; `InvalidArgumentError` without running statistics outside training.
     - source: Ioffe and Szegedy, 2015, arXiv 1502.03167.
     """
     if running_mean.__class__ in _NUMBERS:
@@ -5268,7 +5268,7 @@ def _layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     - `bias`: [normalized_shape]; default none, for 0.
     - `eps`: added to the variance; default 1e-5.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
+    - errors: `ShapeError` where the last dimensions differ from `normalized_shape`.
     - source: Ba, Kiros and Hinton, 2016, arXiv 1607.06450.
     """
     if normalized_shape.__class__ is _int:
@@ -5298,7 +5298,7 @@ def _abs(input, *, out=None):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     if out is not None:
         try:
@@ -5326,13 +5326,13 @@ _S_abs_ = (("input", "tensor", None, ""),)
 
 
 def _abs_(input):
-    """In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
+    """In-place form of `abs`: absolute value elementwise; its slope at 0 is 0.
 
     Absolute value elementwise; its slope at 0 is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_abs_(input._h)
@@ -5354,7 +5354,7 @@ def _neg(input, *, out=None):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     if out is not None:
         try:
@@ -5382,13 +5382,13 @@ _S_neg_ = (("input", "tensor", None, ""),)
 
 
 def _neg_(input):
-    """In-place form of `flam_neg`: negation elementwise; unsigned integers wrap around.
+    """In-place form of `neg`: negation elementwise; unsigned integers wrap around.
 
     Negation elementwise; unsigned integers wrap around.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_neg_(input._h)
@@ -5410,7 +5410,7 @@ def _positive(input):
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_positive(input._h)
@@ -5461,7 +5461,7 @@ _S_sign_ = (("input", "tensor", None, ""),)
 
 
 def _sign_(input):
-    """In-place form of `flam_sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
+    """In-place form of `sign`: -1, 0 or 1 by the sign of each element; NaN stays NaN.
 
     -1, 0 or 1 by the sign of each element; NaN stays NaN. Its gradient is 0.
 
@@ -5489,7 +5489,7 @@ def _exp(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5517,13 +5517,13 @@ _S_exp_ = (("input", "tensor", None, ""),)
 
 
 def _exp_(input):
-    """In-place form of `flam_exp`: `e^x` elementwise.
+    """In-place form of `exp`: `e^x` elementwise.
 
     `e^x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_exp_(input._h)
@@ -5545,7 +5545,7 @@ def _exp2(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5573,13 +5573,13 @@ _S_exp2_ = (("input", "tensor", None, ""),)
 
 
 def _exp2_(input):
-    """In-place form of `flam_exp2`: `2^x` elementwise.
+    """In-place form of `exp2`: `2^x` elementwise.
 
     `2^x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_exp2_(input._h)
@@ -5601,7 +5601,7 @@ def _expm1(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5629,13 +5629,13 @@ _S_expm1_ = (("input", "tensor", None, ""),)
 
 
 def _expm1_(input):
-    """In-place form of `flam_expm1`: `e^x - 1` elementwise, exact for small `x`.
+    """In-place form of `expm1`: `e^x - 1` elementwise, exact for small `x`.
 
     `e^x - 1` elementwise, exact for small `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_expm1_(input._h)
@@ -5657,7 +5657,7 @@ def _log(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5685,13 +5685,13 @@ _S_log_ = (("input", "tensor", None, ""),)
 
 
 def _log_(input):
-    """In-place form of `flam_log`: natural logarithm elementwise; -inf at 0, NaN below.
+    """In-place form of `log`: natural logarithm elementwise; -inf at 0, NaN below.
 
     Natural logarithm elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_log_(input._h)
@@ -5713,7 +5713,7 @@ def _log2(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5741,13 +5741,13 @@ _S_log2_ = (("input", "tensor", None, ""),)
 
 
 def _log2_(input):
-    """In-place form of `flam_log2`: logarithm to base 2 elementwise; -inf at 0, NaN below.
+    """In-place form of `log2`: logarithm to base 2 elementwise; -inf at 0, NaN below.
 
     Logarithm to base 2 elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_log2_(input._h)
@@ -5769,7 +5769,7 @@ def _log10(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5797,13 +5797,13 @@ _S_log10_ = (("input", "tensor", None, ""),)
 
 
 def _log10_(input):
-    """In-place form of `flam_log10`: logarithm to base 10 elementwise; -inf at 0, NaN below.
+    """In-place form of `log10`: logarithm to base 10 elementwise; -inf at 0, NaN below.
 
     Logarithm to base 10 elementwise; -inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_log10_(input._h)
@@ -5825,7 +5825,7 @@ def _log1p(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5853,13 +5853,13 @@ _S_log1p_ = (("input", "tensor", None, ""),)
 
 
 def _log1p_(input):
-    """In-place form of `flam_log1p`: `log(1 + x)` elementwise, exact for small `x`.
+    """In-place form of `log1p`: `log(1 + x)` elementwise, exact for small `x`.
 
     `log(1 + x)` elementwise, exact for small `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_log1p_(input._h)
@@ -5881,7 +5881,7 @@ def _sqrt(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5909,13 +5909,13 @@ _S_sqrt_ = (("input", "tensor", None, ""),)
 
 
 def _sqrt_(input):
-    """In-place form of `flam_sqrt`: square root elementwise; NaN below 0.
+    """In-place form of `sqrt`: square root elementwise; NaN below 0.
 
     Square root elementwise; NaN below 0.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_sqrt_(input._h)
@@ -5937,7 +5937,7 @@ def _rsqrt(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -5965,13 +5965,13 @@ _S_rsqrt_ = (("input", "tensor", None, ""),)
 
 
 def _rsqrt_(input):
-    """In-place form of `flam_rsqrt`: `1 / sqrt(x)` elementwise; inf at 0, NaN below.
+    """In-place form of `rsqrt`: `1 / sqrt(x)` elementwise; inf at 0, NaN below.
 
     `1 / sqrt(x)` elementwise; inf at 0, NaN below.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_rsqrt_(input._h)
@@ -5993,7 +5993,7 @@ def _square(input, *, out=None):
 
     - `input`: any shape and dtype.
     - returns: shape and dtype of `input`; int64 for bool.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    - errors: `DtypeError` from the in-place form of a bool tensor.
     """
     if out is not None:
         try:
@@ -6021,13 +6021,13 @@ _S_square_ = (("input", "tensor", None, ""),)
 
 
 def _square_(input):
-    """In-place form of `flam_square`: `x * x` elementwise.
+    """In-place form of `square`: `x * x` elementwise.
 
     `x * x` elementwise.
 
     - `input`: any shape and dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a bool tensor.
+    - errors: `DtypeError` from the in-place form of a bool tensor.
     """
     try:
         h = _fast.flam_square_(input._h)
@@ -6049,7 +6049,7 @@ def _reciprocal(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6077,13 +6077,13 @@ _S_reciprocal_ = (("input", "tensor", None, ""),)
 
 
 def _reciprocal_(input):
-    """In-place form of `flam_reciprocal`: `1 / x` elementwise.
+    """In-place form of `reciprocal`: `1 / x` elementwise.
 
     `1 / x` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_reciprocal_(input._h)
@@ -6105,7 +6105,7 @@ def _sin(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6133,13 +6133,13 @@ _S_sin_ = (("input", "tensor", None, ""),)
 
 
 def _sin_(input):
-    """In-place form of `flam_sin`: sine elementwise, of radians.
+    """In-place form of `sin`: sine elementwise, of radians.
 
     Sine elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_sin_(input._h)
@@ -6161,7 +6161,7 @@ def _cos(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6189,13 +6189,13 @@ _S_cos_ = (("input", "tensor", None, ""),)
 
 
 def _cos_(input):
-    """In-place form of `flam_cos`: cosine elementwise, of radians.
+    """In-place form of `cos`: cosine elementwise, of radians.
 
     Cosine elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_cos_(input._h)
@@ -6217,7 +6217,7 @@ def _tan(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6245,13 +6245,13 @@ _S_tan_ = (("input", "tensor", None, ""),)
 
 
 def _tan_(input):
-    """In-place form of `flam_tan`: tangent elementwise, of radians.
+    """In-place form of `tan`: tangent elementwise, of radians.
 
     Tangent elementwise, of radians.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_tan_(input._h)
@@ -6273,7 +6273,7 @@ def _asin(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6301,13 +6301,13 @@ _S_asin_ = (("input", "tensor", None, ""),)
 
 
 def _asin_(input):
-    """In-place form of `flam_asin`: arc sine elementwise, in radians.
+    """In-place form of `asin`: arc sine elementwise, in radians.
 
     Arc sine elementwise, in radians. NaN outside [-1, 1].
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_asin_(input._h)
@@ -6329,7 +6329,7 @@ def _acos(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6357,13 +6357,13 @@ _S_acos_ = (("input", "tensor", None, ""),)
 
 
 def _acos_(input):
-    """In-place form of `flam_acos`: arc cosine elementwise, in radians.
+    """In-place form of `acos`: arc cosine elementwise, in radians.
 
     Arc cosine elementwise, in radians. NaN outside [-1, 1].
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_acos_(input._h)
@@ -6385,7 +6385,7 @@ def _atan(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6413,13 +6413,13 @@ _S_atan_ = (("input", "tensor", None, ""),)
 
 
 def _atan_(input):
-    """In-place form of `flam_atan`: arc tangent elementwise, in radians.
+    """In-place form of `atan`: arc tangent elementwise, in radians.
 
     Arc tangent elementwise, in radians. In (-pi/2, pi/2).
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_atan_(input._h)
@@ -6441,7 +6441,7 @@ def _sinh(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6469,13 +6469,13 @@ _S_sinh_ = (("input", "tensor", None, ""),)
 
 
 def _sinh_(input):
-    """In-place form of `flam_sinh`: hyperbolic sine elementwise.
+    """In-place form of `sinh`: hyperbolic sine elementwise.
 
     Hyperbolic sine elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_sinh_(input._h)
@@ -6497,7 +6497,7 @@ def _cosh(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6525,13 +6525,13 @@ _S_cosh_ = (("input", "tensor", None, ""),)
 
 
 def _cosh_(input):
-    """In-place form of `flam_cosh`: hyperbolic cosine elementwise.
+    """In-place form of `cosh`: hyperbolic cosine elementwise.
 
     Hyperbolic cosine elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_cosh_(input._h)
@@ -6553,7 +6553,7 @@ def _asinh(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6581,13 +6581,13 @@ _S_asinh_ = (("input", "tensor", None, ""),)
 
 
 def _asinh_(input):
-    """In-place form of `flam_asinh`: inverse hyperbolic sine, elementwise.
+    """In-place form of `asinh`: inverse hyperbolic sine, elementwise.
 
     Inverse hyperbolic sine, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_asinh_(input._h)
@@ -6609,7 +6609,7 @@ def _acosh(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6637,13 +6637,13 @@ _S_acosh_ = (("input", "tensor", None, ""),)
 
 
 def _acosh_(input):
-    """In-place form of `flam_acosh`: inverse hyperbolic cosine; NaN below 1, elementwise.
+    """In-place form of `acosh`: inverse hyperbolic cosine; NaN below 1, elementwise.
 
     Inverse hyperbolic cosine; NaN below 1, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_acosh_(input._h)
@@ -6665,7 +6665,7 @@ def _atanh(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6693,13 +6693,13 @@ _S_atanh_ = (("input", "tensor", None, ""),)
 
 
 def _atanh_(input):
-    """In-place form of `flam_atanh`: inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
+    """In-place form of `atanh`: inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
 
     Inverse hyperbolic tangent; NaN outside [-1, 1], elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_atanh_(input._h)
@@ -6721,7 +6721,7 @@ def _tanh(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6750,7 +6750,7 @@ def _F_tanh(input, inplace=False):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     return _tanh_(input) if inplace else _tanh(input)
 
@@ -6761,13 +6761,13 @@ _S_tanh_ = (("input", "tensor", None, ""),)
 
 
 def _tanh_(input):
-    """In-place form of `flam_tanh`: hyperbolic tangent elementwise.
+    """In-place form of `tanh`: hyperbolic tangent elementwise.
 
     Hyperbolic tangent elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_tanh_(input._h)
@@ -6789,7 +6789,7 @@ def _sigmoid(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6818,7 +6818,7 @@ def _F_sigmoid(input, inplace=False):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     return _sigmoid_(input) if inplace else _sigmoid(input)
 
@@ -6829,13 +6829,13 @@ _S_sigmoid_ = (("input", "tensor", None, ""),)
 
 
 def _sigmoid_(input):
-    """In-place form of `flam_sigmoid`: logistic function, `1 / (1 + e^-x)` elementwise.
+    """In-place form of `sigmoid`: logistic function, `1 / (1 + e^-x)` elementwise.
 
     Logistic function, `1 / (1 + e^-x)` elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_sigmoid_(input._h)
@@ -6857,7 +6857,7 @@ def _erf(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6885,13 +6885,13 @@ _S_erf_ = (("input", "tensor", None, ""),)
 
 
 def _erf_(input):
-    """In-place form of `flam_erf`: error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
+    """In-place form of `erf`: error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
 
     Error function, `2/sqrt(pi)` times the integral of `e^(-t^2)` from 0 to `x`, elementwise.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_erf_(input._h)
@@ -6913,7 +6913,7 @@ def _erfc(input, *, out=None):
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: shape of `input`; its dtype, or the default dtype for bool and integers.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     if out is not None:
         try:
@@ -6941,13 +6941,13 @@ _S_erfc_ = (("input", "tensor", None, ""),)
 
 
 def _erfc_(input):
-    """In-place form of `flam_erfc`: complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
+    """In-place form of `erfc`: complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
 
     Complementary error function, `1 - erf(x)` elementwise, exact for large `x`.
 
     - `input`: any shape and dtype; bool and integers are computed in the default dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` from the in-place form of a tensor that is not floating point.
+    - errors: `DtypeError` from the in-place form of a tensor that is not floating point.
     """
     try:
         h = _fast.flam_erfc_(input._h)
@@ -6969,7 +6969,7 @@ def _floor(input, *, out=None):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     if out is not None:
         try:
@@ -6997,13 +6997,13 @@ _S_floor_ = (("input", "tensor", None, ""),)
 
 
 def _floor_(input):
-    """In-place form of `flam_floor`: greatest integer not above each element; integers stay as they are.
+    """In-place form of `floor`: greatest integer not above each element; integers stay as they are.
 
     Greatest integer not above each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_floor_(input._h)
@@ -7025,7 +7025,7 @@ def _ceil(input, *, out=None):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     if out is not None:
         try:
@@ -7053,13 +7053,13 @@ _S_ceil_ = (("input", "tensor", None, ""),)
 
 
 def _ceil_(input):
-    """In-place form of `flam_ceil`: least integer not below each element; integers stay as they are.
+    """In-place form of `ceil`: least integer not below each element; integers stay as they are.
 
     Least integer not below each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_ceil_(input._h)
@@ -7081,7 +7081,7 @@ def _trunc(input, *, out=None):
 
     - `input`: any shape; any dtype but bool.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     if out is not None:
         try:
@@ -7109,13 +7109,13 @@ _S_trunc_ = (("input", "tensor", None, ""),)
 
 
 def _trunc_(input):
-    """In-place form of `flam_trunc`: integer part of each element; integers stay as they are.
+    """In-place form of `trunc`: integer part of each element; integers stay as they are.
 
     Integer part of each element; integers stay as they are. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool.
+    - errors: `DtypeError` where `input` is bool.
     """
     try:
         h = _fast.flam_trunc_(input._h)
@@ -7138,7 +7138,7 @@ def _round(input, *, decimals=0, out=None):
     - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
     - `decimals`: decimals to keep; negative ones round before the point; default 0.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    - errors: `DtypeError` where `input` is bool, or integral with `decimals`.
     """
     if out is not None:
         try:
@@ -7166,14 +7166,14 @@ _S_round_ = (("input", "tensor", None, ""), ("decimals", "int", None, "ko"),)
 
 
 def _round_(input, *, decimals=0):
-    """In-place form of `flam_round`: nearest value with a number of decimals, halves to even.
+    """In-place form of `round`: nearest value with a number of decimals, halves to even.
 
     Nearest value with a number of decimals, halves to even. Its gradient is 0.
 
     - `input`: any shape; any dtype but bool; floating point where `decimals` is not 0.
     - `decimals`: decimals to keep; negative ones round before the point; default 0.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is bool, or integral with `decimals`.
+    - errors: `DtypeError` where `input` is bool, or integral with `decimals`.
     """
     try:
         h = _fast.flam_round_(input._h, decimals)
@@ -7195,7 +7195,7 @@ def _frac(input, *, out=None):
 
     - `input`: any shape; floating point.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     if out is not None:
         try:
@@ -7223,13 +7223,13 @@ _S_frac_ = (("input", "tensor", None, ""),)
 
 
 def _frac_(input):
-    """In-place form of `flam_frac`: `x - trunc(x)` elementwise.
+    """In-place form of `frac`: `x - trunc(x)` elementwise.
 
     `x - trunc(x)` elementwise.
 
     - `input`: any shape; floating point.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_frac_(input._h)
@@ -7348,7 +7348,7 @@ _S_logical_not_ = (("input", "tensor", None, ""),)
 
 
 def _logical_not_(input):
-    """In-place form of `flam_logical_not`: whether each element is 0.
+    """In-place form of `logical_not`: whether each element is 0.
 
     Whether each element is 0.
 
@@ -7376,7 +7376,7 @@ def _bitwise_not(input, *, out=None):
 
     - `input`: any shape; bool or integral.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    - errors: `DtypeError` where `input` is floating point.
     """
     if out is not None:
         try:
@@ -7404,13 +7404,13 @@ _S_bitwise_not_ = (("input", "tensor", None, ""),)
 
 
 def _bitwise_not_(input):
-    """In-place form of `flam_bitwise_not`: bits of each element inverted; of bool the negation.
+    """In-place form of `bitwise_not`: bits of each element inverted; of bool the negation.
 
     Bits of each element inverted; of bool the negation.
 
     - `input`: any shape; bool or integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is floating point.
+    - errors: `DtypeError` where `input` is floating point.
     """
     try:
         h = _fast.flam_bitwise_not_(input._h)
@@ -7437,7 +7437,7 @@ def _max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mod
     - `dilation`: distance of the window's elements; default 1.
     - `ceil_mode`: whether windows that reach over the end count; default false.
     - returns: [n, c, h', w'], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
     """
     if kernel_size.__class__ is _int:
         kernel_size = (kernel_size,)
@@ -7474,7 +7474,7 @@ def _avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, cou
     - `count_include_pad`: whether padding counts as elements; default true (1).
     - `divisor_override`: what to divide by, not 0; default: the number of elements.
     - returns: [n, c, h', w'], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `ShapeError` where the result would be empty; `InvalidArgumentError`.
     """
     if kernel_size.__class__ is _int:
         kernel_size = (kernel_size,)
@@ -7504,7 +7504,7 @@ def _adaptive_avg_pool2d(input, output_size):
     - `input`: [n, c, h, w] or [c, h, w], floating point.
     - `output_size`: h' and w', or one number for both.
     - returns: [n, c, h', w'], without n where `input` has none.
-    - errors: `FLAM_ERROR_SHAPE`.
+    - errors: `ShapeError`.
     """
     if output_size.__class__ is _int:
         output_size = (output_size,)
@@ -7533,7 +7533,7 @@ def _rand(*size, generator=None, dtype=None, device=None, requires_grad=False, l
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `ShapeError` for a negative size; `DtypeError` where the dtype is not floating point.
     """
     size = _variadic(size, _named, "size", "rand")
     try:
@@ -7561,7 +7561,7 @@ def _randn(*size, generator=None, dtype=None, device=None, requires_grad=False, 
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a contiguous tensor.
-    - errors: `FLAM_ERROR_SHAPE` for a negative size; `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `ShapeError` for a negative size; `DtypeError` where the dtype is not floating point.
     - source: Box and Muller, 1958, doi 10.1214/aoms/1177706645.
     """
     size = _variadic(size, _named, "size", "randn")
@@ -7590,7 +7590,7 @@ def _randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False
     - `device`: of the result; default: the default device.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: [n].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
+    - errors: `InvalidArgumentError` for a negative `n`.
     """
     try:
         h = _fast.flam_randperm(n, _NULL if generator is None else generator._h, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -7616,7 +7616,7 @@ def _rand_like(input, *, dtype=None, device=None, requires_grad=False, layout=No
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a dense tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `DtypeError` where the dtype is not floating point.
     """
     try:
         h = _fast.flam_rand_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -7642,7 +7642,7 @@ def _randn_like(input, *, dtype=None, device=None, requires_grad=False, layout=N
     - `device`: of the result; default: `input`'s.
     - `requires_grad`: whether autograd records operations on it; default false.
     - returns: a dense tensor of `input`'s shape.
-    - errors: `FLAM_ERROR_DTYPE` where the dtype is not floating point.
+    - errors: `DtypeError` where the dtype is not floating point.
     """
     try:
         h = _fast.flam_randn_like(input._h, 0 if dtype is None else dtype._code, 0 if device is None else _device_code(device), requires_grad)
@@ -7668,7 +7668,7 @@ def _uniform_(input, from_=0, to=1, *, generator=None):
     - `to`: bound; default 1.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     try:
         h = _fast.flam_uniform_(input._h, from_, to, _NULL if generator is None else generator._h)
@@ -7693,7 +7693,7 @@ def _normal_(input, mean=0, std=1, *, generator=None):
     - `std`: standard deviation, not negative; default 1.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     try:
         h = _fast.flam_normal_(input._h, mean, std, _NULL if generator is None else generator._h)
@@ -7717,7 +7717,7 @@ def _exponential_(input, lambd=1, *, generator=None):
     - `lambd`: the rate, positive; default 1.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     try:
         h = _fast.flam_exponential_(input._h, lambd, _NULL if generator is None else generator._h)
@@ -7741,7 +7741,7 @@ def _bernoulli_(input, p=0.5, *, generator=None):
     - `p`: from 0 to 1; default 0.5.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: `input`.
-    - errors: `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+    - errors: `RuntimeError` for a leaf that requires grad; `DtypeError`; `InvalidArgumentError`.
     """
     try:
         h = _fast.flam_bernoulli_(input._h, p, _NULL if generator is None else generator._h)
@@ -7764,7 +7764,7 @@ def _bernoulli(input, *, generator=None):
     - `input`: probabilities, from 0 to 1; floating point.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `DtypeError` where `input` is not floating point.
     """
     try:
         h = _fast.flam_bernoulli(input._h, _NULL if generator is None else generator._h)
@@ -7790,7 +7790,7 @@ def _multinomial(input, num_samples, replacement=False, *, generator=None):
     - `replacement`: whether an index may be drawn again; default false.
     - `generator`: where the numbers come from; default: the default generator of the device.
     - returns: int64, [num_samples] or [rows, num_samples].
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` where more are wanted than there are without replacement; `FLAM_ERROR_SHAPE`.
+    - errors: `InvalidArgumentError` where more are wanted than there are without replacement; `ShapeError`.
     """
     try:
         h = _fast.flam_multinomial(input._h, num_samples, replacement, _NULL if generator is None else generator._h)
@@ -7815,7 +7815,7 @@ def _dropout(input, p=0.5, training=True):
     - `p`: probability, from 0 to 1; default 0.5.
     - `training`: whether anything is dropped at all; default true.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
     - source: Srivastava et al., 2014, JMLR 15.
     """
     try:
@@ -7838,7 +7838,7 @@ def _F_dropout(input, p=0.5, training=True, inplace=False):
     - `p`: probability, from 0 to 1; default 0.5.
     - `training`: whether anything is dropped at all; default true.
     - returns: shape and dtype of `input`.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
     - source: Srivastava et al., 2014, JMLR 15.
     """
     return _dropout_(input, p, training) if inplace else _dropout(input, p, training)
@@ -7850,7 +7850,7 @@ _S_dropout_ = (("input", "tensor", None, ""), ("p", "double", None, "o"), ("trai
 
 
 def _dropout_(input, p=0.5, training=True):
-    """In-place form of `flam_dropout`: zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
+    """In-place form of `dropout`: zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
 
     Zeroes elements with probability `p` in training and scales the others by 1 / (1 - p).
 
@@ -7858,7 +7858,7 @@ def _dropout_(input, p=0.5, training=True):
     - `p`: probability, from 0 to 1; default 0.5.
     - `training`: whether anything is dropped at all; default true.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+    - errors: `InvalidArgumentError` for another `p`; `DtypeError`.
     - source: Srivastava et al., 2014, JMLR 15.
     """
     try:
@@ -7884,7 +7884,7 @@ def _sum(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_U
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if axis is not _UNSET:
         dim = axis
@@ -7925,7 +7925,7 @@ def _nansum(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if axis is not _UNSET:
         dim = axis
@@ -7957,7 +7957,7 @@ def _mean(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where the result is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where the result is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -7998,7 +7998,7 @@ def _prod(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8025,7 +8025,7 @@ def _max(input):
 
     - `input`: any shape but empty; any dtype. NaN wins.
     - returns: 0-d, dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+    - errors: `ShapeError` where `input` is empty.
     """
     try:
         h = _fast.flam_max(input._h)
@@ -8052,7 +8052,7 @@ def _max_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
     - `out_values`: the greatest elements, dtype of `input`.
     - `out_indices`: their positions along `dim`, int64.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8079,7 +8079,7 @@ def _min(input):
 
     - `input`: any shape but empty; any dtype. NaN wins.
     - returns: 0-d, dtype of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `input` is empty.
+    - errors: `ShapeError` where `input` is empty.
     """
     try:
         h = _fast.flam_min(input._h)
@@ -8106,7 +8106,7 @@ def _min_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
     - `out_values`: the least elements, dtype of `input`.
     - `out_indices`: their positions along `dim`, int64.
     - returns: `FLAM_OK`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or of size 0.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8135,7 +8135,7 @@ def _amax(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=N
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice or of size 0; `ShapeError` where all of an empty tensor is reduced.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8175,7 +8175,7 @@ def _amin(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=N
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice or of size 0; `FLAM_ERROR_SHAPE` where all of an empty tensor is reduced.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice or of size 0; `ShapeError` where all of an empty tensor is reduced.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8215,7 +8215,7 @@ def _argmax(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out
     - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, int64.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `OutOfRangeError` for `dim` out of range or nothing to reduce; `DtypeError` for bool.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8253,7 +8253,7 @@ def _argmin(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out
     - `dim`: the dimension to reduce; default: all, and the position counts in row-major order.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, int64.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range or nothing to reduce; `FLAM_ERROR_DTYPE` for bool.
+    - errors: `OutOfRangeError` for `dim` out of range or nothing to reduce; `DtypeError` for bool.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8291,7 +8291,7 @@ def _any(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=No
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8331,7 +8331,7 @@ def _all(input, dim=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=No
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions, bool; u8 for u8.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8372,7 +8372,7 @@ def _var(input, dim=None, *, correction=1, keepdim=False, axis=_UNSET, keepdims=
     - `correction`: subtracted from the number of elements; default 1.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8404,7 +8404,7 @@ def _var_unbiased(input, dim=_UNSET, unbiased=None, keepdim=False, *, axis=_UNSE
     - `unbiased`: whether to divide by `n - 1` rather than by `n`.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8436,7 +8436,7 @@ def _std(input, dim=None, *, correction=1, keepdim=False, axis=_UNSET, keepdims=
     - `correction`: subtracted from the number of elements; default 1.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8468,7 +8468,7 @@ def _std_unbiased(input, dim=_UNSET, unbiased=None, keepdim=False, *, axis=_UNSE
     - `unbiased`: whether to divide by `n - 1` rather than by `n`.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8504,7 +8504,7 @@ def _norm(input, p=2, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepd
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - `dtype`: of the result; default: `input`'s.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE` where `input` is not floating point.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8535,7 +8535,7 @@ def _logsumexp(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET
     - `dim`: dimensions to reduce, negative ones count from the end.
     - `keepdim`: whether reduced dimensions stay with size 1; default false.
     - returns: `input`'s shape without the reduced dimensions.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8565,7 +8565,7 @@ def _count_nonzero(input, dim=None, *, axis=_UNSET):
     - `input`: any shape and dtype.
     - `dim`: dimensions to reduce, negative ones count from the end; default: all.
     - returns: `input`'s shape without the reduced dimensions, int64.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8594,7 +8594,7 @@ def _cumsum(input, dim=_UNSET, *, dtype=None, axis=_UNSET, out=None):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: shape of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8624,7 +8624,7 @@ _S_cumsum_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype",
 
 
 def _cumsum_(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
-    """In-place form of `flam_cumsum`: running sums along a dimension.
+    """In-place form of `cumsum`: running sums along a dimension.
 
     Running sums along a dimension.
 
@@ -8632,7 +8632,7 @@ def _cumsum_(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8658,7 +8658,7 @@ def _cumprod(input, dim=_UNSET, *, dtype=None, axis=_UNSET, out=None):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: shape of `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8688,7 +8688,7 @@ _S_cumprod_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("dtype"
 
 
 def _cumprod_(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
-    """In-place form of `flam_cumprod`: running products along a dimension.
+    """In-place form of `cumprod`: running products along a dimension.
 
     Running products along a dimension.
 
@@ -8696,7 +8696,7 @@ def _cumprod_(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
     - `dim`: the dimension to run along.
     - `dtype`: of the result; default: `input`'s, int64 for bool and integers.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8721,7 +8721,7 @@ def _view(input, *size, **_named):
     - `input`: any tensor whose strides allow the shape without a copy.
     - `size`: the new shape; one entry may be -1 and is inferred.
     - returns: a view of shape `size`.
-    - errors: `FLAM_ERROR_SHAPE` where the element counts differ or a copy would be needed (use reshape).
+    - errors: `ShapeError` where the element counts differ or a copy would be needed (use reshape).
     """
     size = _variadic(size, _named, "size", "view")
     try:
@@ -8746,7 +8746,7 @@ def _reshape(input, *shape, **_named):
     - `input`: any tensor.
     - `shape`: the new shape; one entry may be -1 and is inferred.
     - returns: a tensor of shape `shape`.
-    - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+    - errors: `ShapeError` where the element counts differ.
     """
     shape = _variadic(shape, _named, "shape", "reshape")
     try:
@@ -8773,7 +8773,7 @@ def _as_strided(input, size, stride, storage_offset=0):
     - `stride`: strides of the view in elements, one per dimension.
     - `storage_offset`: first element, counted from `input`'s first; default 0.
     - returns: a view of shape `size`.
-    - errors: `FLAM_ERROR_SHAPE` where sizes and strides differ in number or reach outside the storage.
+    - errors: `ShapeError` where sizes and strides differ in number or reach outside the storage.
     """
     if size.__class__ is _int:
         size = (size,)
@@ -8801,7 +8801,7 @@ def _permute(input, *dims, **_named):
     - `input`: any tensor.
     - `dims`: a permutation of its dimensions; negative ones count from the end.
     - returns: a view whose dimension i is `input`'s `dims[i]`.
-    - errors: `FLAM_ERROR_SHAPE` where `dims` is no permutation.
+    - errors: `ShapeError` where `dims` is no permutation.
     """
     dims = _variadic(dims, _named, "dims", "permute")
     try:
@@ -8827,7 +8827,7 @@ def _transpose(input, dim0, dim1):
     - `dim0`: the first dimension.
     - `dim1`: the second dimension.
     - returns: a view of `input`.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
+    - errors: `OutOfRangeError` for a dimension out of range.
     """
     try:
         h = _fast.flam_transpose(input._h, dim0, dim1)
@@ -8850,7 +8850,7 @@ def _t(input):
 
     - `input`: at most 2-d.
     - returns: a view of `input`.
-    - errors: `FLAM_ERROR_SHAPE` where `input` has more than two dimensions.
+    - errors: `ShapeError` where `input` has more than two dimensions.
     """
     try:
         h = _fast.flam_t(input._h)
@@ -8874,7 +8874,7 @@ def _expand(input, *size, **_named):
     - `input`: any tensor.
     - `size`: the shape to repeat to; -1 keeps a size, new dimensions come first.
     - returns: a view of shape `size`, with stride 0 where it repeats.
-    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    - errors: `ShapeError` where a size other than 1 would change.
     """
     size = _variadic(size, _named, "size", "expand")
     try:
@@ -8900,7 +8900,7 @@ def _select(input, dim=_UNSET, index=None, *, axis=_UNSET):
     - `dim`: the dimension.
     - `index`: the index, negative from the end.
     - returns: a view with one dimension less.
-    - errors: `FLAM_ERROR_INDEX` for `dim` or `index` out of range.
+    - errors: `OutOfRangeError` for `dim` or `index` out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8928,7 +8928,7 @@ def _narrow(input, dim=_UNSET, start=None, length=None, *, axis=_UNSET):
     - `start`: first index, negative from the end.
     - `length`: how many.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` where the range leaves the dimension.
+    - errors: `OutOfRangeError` where the range leaves the dimension.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8954,7 +8954,7 @@ def _squeeze(input, dim=None, *, axis=_UNSET):
     - `input`: any tensor.
     - `dim`: which dimensions to drop where their size is 1; default: all.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range.
+    - errors: `OutOfRangeError` for a dimension out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -8982,7 +8982,7 @@ def _unsqueeze(input, dim=_UNSET, *, axis=_UNSET):
     - `input`: any tensor.
     - `dim`: where the new dimension stands in the result; negative from the end.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+    - errors: `OutOfRangeError` for `dim` out of range.
     """
     if axis is not _UNSET:
         dim = axis
@@ -9009,7 +9009,7 @@ def _flatten(input, start_dim=0, end_dim=-1):
     - `start_dim`: first dimension to merge; default 0.
     - `end_dim`: last dimension to merge; default -1.
     - returns: a view where possible, else a copy; 1-d for a 0-d operand.
-    - errors: `FLAM_ERROR_INDEX` for dimensions out of range or order.
+    - errors: `OutOfRangeError` for dimensions out of range or order.
     """
     try:
         h = _fast.flam_flatten(input._h, start_dim, end_dim)
@@ -9032,7 +9032,7 @@ def _contiguous(input):
 
     - `input`: any tensor.
     - returns: a contiguous tensor of the same shape.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `OutOfMemoryError` or `HostMemoryError`.
     """
     try:
         h = _fast.flam_contiguous(input._h)
@@ -9055,7 +9055,7 @@ def _clone(input):
 
     - `input`: any tensor.
     - returns: shape, dtype, device and dense layout of `input`.
-    - errors: `FLAM_ERROR_OUT_OF_DEVICE_MEMORY` or `FLAM_ERROR_OUT_OF_HOST_MEMORY`.
+    - errors: `OutOfMemoryError` or `HostMemoryError`.
     """
     try:
         h = _fast.flam_clone(input._h)
@@ -9103,7 +9103,7 @@ def _unflatten(input, dim=_UNSET, sizes=None, *, axis=_UNSET):
     - `dim`: the dimension to split.
     - `sizes`: what it becomes; one entry may be -1 and is inferred.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for `dim`; `FLAM_ERROR_SHAPE` where the product differs from the dimension's size.
+    - errors: `OutOfRangeError` for `dim`; `ShapeError` where the product differs from the dimension's size.
     """
     if axis is not _UNSET:
         dim = axis
@@ -9133,7 +9133,7 @@ def _unfold_dim(input, dimension, size, step):
     - `size`: elements of a window.
     - `step`: distance of neighbouring windows, at least 1.
     - returns: a view with `(n - size) / step + 1` windows along `dimension` and a last dimension of `size`.
-    - errors: `FLAM_ERROR_INDEX` for `dimension`; `FLAM_ERROR_INVALID_ARGUMENT` for a window beyond the dimension.
+    - errors: `OutOfRangeError` for `dimension`; `InvalidArgumentError` for a window beyond the dimension.
     """
     try:
         h = _fast.flam_unfold_dim(input._h, dimension, size, step)
@@ -9159,7 +9159,7 @@ def _diagonal(input, offset=0, dim1=0, dim2=1):
     - `dim1`: rows; default 0.
     - `dim2`: columns; default 1.
     - returns: a view without `dim1` and `dim2`, and with the diagonal last.
-    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_INVALID_ARGUMENT` where they are equal.
+    - errors: `OutOfRangeError` for dimensions out of range; `InvalidArgumentError` where they are equal.
     """
     try:
         h = _fast.flam_diagonal(input._h, offset, dim1, dim2)
@@ -9184,7 +9184,7 @@ def _movedim(input, source, destination):
     - `source`: the dimensions to move.
     - `destination`: where they go, one for one.
     - returns: a view.
-    - errors: `FLAM_ERROR_INDEX` for dimensions out of range; `FLAM_ERROR_SHAPE` where the lists differ in length or repeat a dimension.
+    - errors: `OutOfRangeError` for dimensions out of range; `ShapeError` where the lists differ in length or repeat a dimension.
     """
     if source.__class__ is _int:
         source = (source,)
@@ -9212,7 +9212,7 @@ def _view_as(input, other):
     - `input`: any tensor whose strides allow the shape without a copy.
     - `other`: any tensor of as many elements.
     - returns: a view of `input`.
-    - errors: as `flam_view`.
+    - errors: as `view`.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -9238,7 +9238,7 @@ def _reshape_as(input, other):
     - `input`: any tensor.
     - `other`: any tensor of as many elements.
     - returns: a view where possible, else a copy.
-    - errors: `FLAM_ERROR_SHAPE` where the element counts differ.
+    - errors: `ShapeError` where the element counts differ.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -9264,7 +9264,7 @@ def _expand_as(input, other):
     - `input`: any tensor.
     - `other`: any tensor.
     - returns: a view in `other`'s shape.
-    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    - errors: `ShapeError` where a size other than 1 would change.
     """
     if other.__class__ in _NUMBERS:
         other = _scalar(other)
@@ -9290,7 +9290,7 @@ def _broadcast_to(input, size):
     - `input`: any tensor.
     - `size`: the shape.
     - returns: a view of shape `size`.
-    - errors: `FLAM_ERROR_SHAPE` where a size other than 1 would change.
+    - errors: `ShapeError` where a size other than 1 would change.
     """
     if size.__class__ is _int:
         size = (size,)
@@ -9408,7 +9408,7 @@ def _squeeze_(input, dim=None, *, axis=_UNSET):
     - `input`: the tensor to change.
     - `dim`: which dimensions to drop where their size is 1; default: all.
     - returns: `input`.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `OutOfRangeError` for a dimension out of range; `RuntimeError` for a leaf that requires grad.
     """
     if axis is not _UNSET:
         dim = axis
@@ -9435,7 +9435,7 @@ def _unsqueeze_(input, dim=_UNSET, *, axis=_UNSET):
     - `input`: the tensor to change.
     - `dim`: where the new dimension stands; negative from the end of the result.
     - returns: `input`.
-    - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `OutOfRangeError` for `dim` out of range; `RuntimeError` for a leaf that requires grad.
     """
     if axis is not _UNSET:
         dim = axis
@@ -9461,7 +9461,7 @@ def _transpose_(input, dim0, dim1):
     - `dim0`: the first dimension.
     - `dim1`: the second dimension.
     - returns: `input`.
-    - errors: `FLAM_ERROR_INDEX` for a dimension out of range; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `OutOfRangeError` for a dimension out of range; `RuntimeError` for a leaf that requires grad.
     """
     try:
         h = _fast.flam_transpose_(input._h, dim0, dim1)
@@ -9483,7 +9483,7 @@ def _t_(input):
 
     - `input`: at most 2-d.
     - returns: `input`.
-    - errors: `FLAM_ERROR_SHAPE` for more than two dimensions; `FLAM_ERROR_AUTOGRAD` for a leaf that requires grad.
+    - errors: `ShapeError` for more than two dimensions; `RuntimeError` for a leaf that requires grad.
     """
     try:
         h = _fast.flam_t_(input._h)
@@ -9507,7 +9507,7 @@ def _where(condition, input, other, *, out=None):
     - `input`: shape that broadcasts with the others'; any dtype.
     - `other`: shape that broadcasts with the others'; any dtype.
     - returns: the broadcast shape, the promoted dtype of `input` and `other`.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DtypeError` where `condition` is not bool; `DeviceMismatchError`.
     """
     if input.__class__ in _NUMBERS:
         input = _scalar(input)
@@ -9545,7 +9545,7 @@ def _where_of(input, condition, other):
     - `input`: shape that broadcasts with the others'; any dtype.
     - `other`: shape that broadcasts with the others'; any dtype.
     - returns: the broadcast shape, the promoted dtype of `input` and `other`.
-    - errors: `FLAM_ERROR_SHAPE` where the shapes do not broadcast; `FLAM_ERROR_DTYPE` where `condition` is not bool; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError` where the shapes do not broadcast; `DtypeError` where `condition` is not bool; `DeviceMismatchError`.
     """
     if condition.__class__ in _NUMBERS:
         condition = _scalar(condition)
@@ -9574,7 +9574,7 @@ def _clamp(input, min=None, max=None, *, out=None):
     - `min`: lower bound that broadcasts with `input`, or none; default none.
     - `max`: upper bound that broadcasts with `input`, or none; default none.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `InvalidArgumentError` without any bound; `ShapeError`, `DeviceMismatchError`.
     """
     if min.__class__ in _NUMBERS:
         min = _scalar(min)
@@ -9606,7 +9606,7 @@ _S_clamp_ = (("input", "tensor", None, ""), ("min", "tensor?", None, "o"), ("max
 
 
 def _clamp_(input, min=None, max=None):
-    """In-place form of `flam_clamp`: elements limited to a range; where `min` exceeds `max` the result is `max`.
+    """In-place form of `clamp`: elements limited to a range; where `min` exceeds `max` the result is `max`.
 
     Elements limited to a range; where `min` exceeds `max` the result is `max`. NaN stays NaN.
 
@@ -9614,7 +9614,7 @@ def _clamp_(input, min=None, max=None):
     - `min`: lower bound that broadcasts with `input`, or none; default none.
     - `max`: upper bound that broadcasts with `input`, or none; default none.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_INVALID_ARGUMENT` without any bound; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `InvalidArgumentError` without any bound; `ShapeError`, `DeviceMismatchError`.
     """
     if min.__class__ in _NUMBERS:
         min = _scalar(min)
@@ -9641,7 +9641,7 @@ def _clamp_min(input, min, *, out=None):
     - `input`: any shape and dtype.
     - `min`: bound that broadcasts with `input`.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     if min.__class__ in _NUMBERS:
         min = _scalar(min)
@@ -9671,14 +9671,14 @@ _S_clamp_min_ = (("input", "tensor", None, ""), ("min", "tensor", None, ""),)
 
 
 def _clamp_min_(input, min):
-    """In-place form of `flam_clamp_min`: elements not below a bound.
+    """In-place form of `clamp_min`: elements not below a bound.
 
     Elements not below a bound. NaN stays NaN.
 
     - `input`: any shape and dtype.
     - `min`: bound that broadcasts with `input`.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     if min.__class__ in _NUMBERS:
         min = _scalar(min)
@@ -9703,7 +9703,7 @@ def _clamp_max(input, max, *, out=None):
     - `input`: any shape and dtype.
     - `max`: bound that broadcasts with `input`.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     if max.__class__ in _NUMBERS:
         max = _scalar(max)
@@ -9733,14 +9733,14 @@ _S_clamp_max_ = (("input", "tensor", None, ""), ("max", "tensor", None, ""),)
 
 
 def _clamp_max_(input, max):
-    """In-place form of `flam_clamp_max`: elements not above a bound.
+    """In-place form of `clamp_max`: elements not above a bound.
 
     Elements not above a bound. NaN stays NaN.
 
     - `input`: any shape and dtype.
     - `max`: bound that broadcasts with `input`.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `ShapeError`, `DeviceMismatchError`.
     """
     if max.__class__ in _NUMBERS:
         max = _scalar(max)
@@ -9766,7 +9766,7 @@ def _masked_fill(input, mask, value):
     - `mask`: shape that broadcasts with `input`'s; bool.
     - `value`: number or 0-d tensor, converted to `input`'s dtype.
     - returns: the broadcast shape, dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where `mask` is not bool; `ShapeError` where `value` has dimensions or the shapes do not broadcast; `DeviceMismatchError`.
     """
     if mask.__class__ in _NUMBERS:
         mask = _scalar(mask)
@@ -9789,7 +9789,7 @@ _S_masked_fill_ = (("input", "tensor", None, ""), ("mask", "tensor", None, ""), 
 
 
 def _masked_fill_(input, mask, value):
-    """In-place form of `flam_masked_fill`: `input` with `value` wherever `mask` holds.
+    """In-place form of `masked_fill`: `input` with `value` wherever `mask` holds.
 
     `input` with `value` wherever `mask` holds.
 
@@ -9797,7 +9797,7 @@ def _masked_fill_(input, mask, value):
     - `mask`: shape that broadcasts with `input`'s; bool.
     - `value`: number or 0-d tensor, converted to `input`'s dtype.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where `mask` is not bool; `FLAM_ERROR_SHAPE` where `value` has dimensions or the shapes do not broadcast; `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where `mask` is not bool; `ShapeError` where `value` has dimensions or the shapes do not broadcast; `DeviceMismatchError`.
     """
     if mask.__class__ in _NUMBERS:
         mask = _scalar(mask)
@@ -9825,7 +9825,7 @@ def _lerp(input, end, weight, *, out=None):
     - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
     - `weight`: number or tensor that broadcasts.
     - returns: the broadcast shape, dtype of `input`.
-    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where dtypes differ or are not floating point; `ShapeError`, `DeviceMismatchError`.
     """
     if end.__class__ in _NUMBERS:
         end = _scalar(end)
@@ -9857,7 +9857,7 @@ _S_lerp_ = (("input", "tensor", None, ""), ("end", "tensor", None, ""), ("weight
 
 
 def _lerp_(input, end, weight):
-    """In-place form of `flam_lerp`: linear interpolation, `input + weight * (end - input)` elementwise.
+    """In-place form of `lerp`: linear interpolation, `input + weight * (end - input)` elementwise.
 
     Linear interpolation, `input + weight * (end - input)` elementwise.
 
@@ -9865,7 +9865,7 @@ def _lerp_(input, end, weight):
     - `end`: value at weight 1; shape that broadcasts, dtype of `input`.
     - `weight`: number or tensor that broadcasts.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_DTYPE` where dtypes differ or are not floating point; `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+    - errors: `DtypeError` where dtypes differ or are not floating point; `ShapeError`, `DeviceMismatchError`.
     """
     if end.__class__ in _NUMBERS:
         end = _scalar(end)
@@ -9894,7 +9894,7 @@ def _addcmul(input, tensor1, tensor2, *, value=1, out=None):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers.
     """
     if tensor1.__class__ in _NUMBERS:
         tensor1 = _scalar(tensor1)
@@ -9926,7 +9926,7 @@ _S_addcmul_ = (("input", "tensor", None, ""), ("tensor1", "tensor", None, ""), (
 
 
 def _addcmul_(input, tensor1, tensor2, *, value=1):
-    """In-place form of `flam_addcmul`: `input + value * tensor1 * tensor2` elementwise.
+    """In-place form of `addcmul`: `input + value * tensor1 * tensor2` elementwise.
 
     `input + value * tensor1 * tensor2` elementwise.
 
@@ -9935,7 +9935,7 @@ def _addcmul_(input, tensor1, tensor2, *, value=1):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers.
     """
     if tensor1.__class__ in _NUMBERS:
         tensor1 = _scalar(tensor1)
@@ -9964,7 +9964,7 @@ def _addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: the broadcast shape, the promoted dtype.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers or all operands are integral.
     """
     if tensor1.__class__ in _NUMBERS:
         tensor1 = _scalar(tensor1)
@@ -9996,7 +9996,7 @@ _S_addcdiv_ = (("input", "tensor", None, ""), ("tensor1", "tensor", None, ""), (
 
 
 def _addcdiv_(input, tensor1, tensor2, *, value=1):
-    """In-place form of `flam_addcdiv`: `input + value * tensor1 / tensor2` elementwise.
+    """In-place form of `addcdiv`: `input + value * tensor1 / tensor2` elementwise.
 
     `input + value * tensor1 / tensor2` elementwise.
 
@@ -10005,7 +10005,7 @@ def _addcdiv_(input, tensor1, tensor2, *, value=1):
     - `tensor2`: shape that broadcasts with the others'.
     - `value`: factor; default 1. Must be integral where the result is integral.
     - returns: `input`, another handle to the same tensor.
-    - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`; `FLAM_ERROR_DTYPE` for a fractional `value` of integers or all operands are integral.
+    - errors: `ShapeError`, `DeviceMismatchError`; `DtypeError` for a fractional `value` of integers or all operands are integral.
     """
     if tensor1.__class__ in _NUMBERS:
         tensor1 = _scalar(tensor1)

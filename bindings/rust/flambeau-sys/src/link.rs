@@ -2531,6 +2531,11 @@ extern "C" {
         norm_type: f64,
         error_if_nonfinite: flam_bool,
     ) -> *mut flam_tensor;
+    pub fn flam_clip_grad_value_(
+        params: *const *const flam_tensor,
+        n_params: usize,
+        clip_value: f64,
+    ) -> flam_status;
     pub fn flam_sgd_new(
         params: *const *const flam_tensor,
         n_params: usize,
