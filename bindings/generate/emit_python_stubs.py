@@ -98,6 +98,8 @@ def definition(name, f, api, method, many):
         first = params[names.index("input")]
         params = [first] + [p for p in params if p is not first]
     extra = ["out: Tensor | None = ..."] if api.by_name.get(f.name + "_out") and not method else []
+    if len(f.outs) > 1 and all("flam_tensor *" in p.type for p in f.outs):
+        extra = ["out: Sequence[Tensor] | None = ..."]
     shown = arguments(params[1:] if method else params, api, extra)
     before = "    " if method else ""
     self_part = "self" + (", " if shown else "") if method else ""

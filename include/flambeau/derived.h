@@ -4,15 +4,22 @@
 #define FLAMBEAU_DERIVED_H
 
 #include "flambeau/activation.h"
+#include "flambeau/arrange.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"
 #include "flambeau/creation.h"
 #include "flambeau/index.h"
 #include "flambeau/join.h"
 #include "flambeau/matmul.h"
+#include "flambeau/matrix.h"
+#include "flambeau/moments.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"
+#include "flambeau/running.h"
+#include "flambeau/search.h"
+#include "flambeau/sort.h"
+#include "flambeau/special.h"
 #include "flambeau/ternary.h"
 
 #ifdef __cplusplus
@@ -128,6 +135,47 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hardswish_(flam_tensor *input);
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_threshold_(flam_tensor *input, double threshold, double
     value);
+
+/** `flam_column_stack` into an existing tensor.
+ *
+ * - `tensors`: equal first sizes.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: as `flam_cat`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_column_stack_out(const flam_tensor *const *tensors,
+    size_t n_tensors, flam_tensor *out);
+
+/** In-place form of `flam_scatter_reduce`: values joined with what is where an index names:
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+ * - `src`: not smaller than `index`; `input`'s dtype.
+ * - `reduce`: how values of one place are joined.
+ * - `include_self`: whether `input`'s elements take part; default true.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_reduce_(flam_tensor *input, int64_t dim, const
+    flam_tensor *index, const flam_tensor *src, flam_scatter_rule reduce, flam_bool include_self
+    FLAM_DEFAULT(1));
+
+/** `flam_scatter_reduce` into an existing tensor.
+ *
+ * - `input`: any tensor.
+ * - `dim`: the dimension that `index` counts.
+ * - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+ * - `src`: not smaller than `index`; `input`'s dtype.
+ * - `reduce`: how values of one place are joined.
+ * - `include_self`: whether `input`'s elements take part; default true.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX`; `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_scatter_reduce_out(const flam_tensor *input, int64_t
+    dim, const flam_tensor *index, const flam_tensor *src, flam_scatter_rule reduce, flam_bool
+    include_self FLAM_DEFAULT(1), flam_tensor *out);
 
 /** In-place form of `flam_add`: sum, `input + alpha * other` elementwise.
  *
@@ -1045,6 +1093,188 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_baddbmm_out(const flam_tensor *input
     *batch1, const flam_tensor *batch2, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1),
     flam_tensor *out);
 
+/** In-place form of `flam_addmv`: `beta * input + alpha * (mat @ vec)`.
+ *
+ * - `input`: broadcasts to [n]; not read where `beta` is 0.
+ * - `mat`: [n, m], dtype of `input`.
+ * - `vec`: [m], dtype of `input`.
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the product; default 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addmv_(flam_tensor *input, const flam_tensor *mat, const
+    flam_tensor *vec, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+
+/** `flam_addmv` into an existing tensor.
+ *
+ * - `input`: broadcasts to [n]; not read where `beta` is 0.
+ * - `mat`: [n, m], dtype of `input`.
+ * - `vec`: [m], dtype of `input`.
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the product; default 1.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addmv_out(const flam_tensor *input, const flam_tensor
+    *mat, const flam_tensor *vec, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1),
+    flam_tensor *out);
+
+/** In-place form of `flam_addr`: `beta * input + alpha * outer(vec1, vec2)`.
+ *
+ * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+ * - `vec1`: [n].
+ * - `vec2`: [m].
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the product; default 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addr_(flam_tensor *input, const flam_tensor *vec1, const
+    flam_tensor *vec2, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+
+/** `flam_addr` into an existing tensor.
+ *
+ * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+ * - `vec1`: [n].
+ * - `vec2`: [m].
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the product; default 1.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addr_out(const flam_tensor *input, const flam_tensor
+    *vec1, const flam_tensor *vec2, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1),
+    flam_tensor *out);
+
+/** In-place form of `flam_addbmm`: `beta * input + alpha * sum(batch1 @ batch2)`, the products
+ * summed over the batch.
+ *
+ * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+ * - `batch1`: [b, n, k], dtype of `input`.
+ * - `batch2`: [b, k, m], dtype of `input`.
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the products; default 1.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addbmm_(flam_tensor *input, const flam_tensor *batch1,
+    const flam_tensor *batch2, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+
+/** `flam_addbmm` into an existing tensor.
+ *
+ * - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+ * - `batch1`: [b, n, k], dtype of `input`.
+ * - `batch2`: [b, k, m], dtype of `input`.
+ * - `beta`: factor of `input`; default 1.
+ * - `alpha`: factor of the products; default 1.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_addbmm_out(const flam_tensor *input, const flam_tensor
+    *batch1, const flam_tensor *batch2, double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1),
+    flam_tensor *out);
+
+/** `flam_inner` into an existing tensor.
+ *
+ * - `input`: [..., k].
+ * - `other`: [..., k], dtype of `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the last sizes differ; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_inner_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_vdot` into an existing tensor.
+ *
+ * - `input`: [n].
+ * - `other`: [n], dtype of `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_vdot_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_kron` into an existing tensor.
+ *
+ * - `input`: any shape.
+ * - `other`: any shape; the shorter shape is filled with ones in front.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_kron_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_cross` into an existing tensor.
+ *
+ * - `input`: size 3 along `dim`.
+ * - `other`: broadcasts with `input`; size 3 along `dim`.
+ * - `dim`: the dimension of the vectors; default: the first of size 3.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where the size is not 3; `FLAM_ERROR_INDEX`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cross_out(const flam_tensor *input, const flam_tensor
+    *other, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_tensor *out);
+
+/** `flam_diag` into an existing tensor.
+ *
+ * - `input`: 1-d or 2-d.
+ * - `diagonal`: which one: 0 the main, above 0 above it, below 0 below; default 0.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` for more dimensions.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_diag_out(const flam_tensor *input, int64_t diagonal
+    FLAM_DEFAULT(0), flam_tensor *out);
+
+/** In-place form of `flam_renorm`: slices along a dimension, scaled down where their norm is
+ * greater than allowed.
+ *
+ * - `input`: at least 2-d; floating point.
+ * - `p`: order of the norm, above 0.
+ * - `dim`: the dimension whose slices are scaled.
+ * - `maxnorm`: the greatest norm that stays.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_renorm_(flam_tensor *input, double p, int64_t dim,
+    double maxnorm);
+
+/** `flam_renorm` into an existing tensor.
+ *
+ * - `input`: at least 2-d; floating point.
+ * - `p`: order of the norm, above 0.
+ * - `dim`: the dimension whose slices are scaled.
+ * - `maxnorm`: the greatest norm that stays.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_renorm_out(const flam_tensor *input, double p, int64_t
+    dim, double maxnorm, flam_tensor *out);
+
+/** `flam_nanmean` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `dtype`: of the result; default: `input`'s.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for a dimension out of range or named twice; `FLAM_ERROR_DTYPE`
+ *   where `input` is not floating point.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nanmean_out(const flam_tensor *input, FLAM_NULLABLE
+    const int64_t *dim FLAM_DEFAULT(NULL), size_t n_dim, flam_bool keepdim FLAM_DEFAULT(0),
+    flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
 /** In-place form of `flam_abs`: absolute value elementwise; its slope at 0 is 0.
  *
  * - `input`: any shape; any dtype but bool.
@@ -1833,6 +2063,479 @@ FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cumprod_(flam_tensor *input, int64_t
  */
 FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_cumprod_out(const flam_tensor *input, int64_t dim,
     flam_dtype dtype FLAM_DEFAULT(FLAM_DTYPE_NONE), flam_tensor *out);
+
+/** `flam_logcumsumexp` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `dim`: the dimension to run along.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logcumsumexp_out(const flam_tensor *input, int64_t dim,
+    flam_tensor *out);
+
+/** `flam_diff` into an existing tensor.
+ *
+ * - `input`: at least 1-d; any dtype.
+ * - `n`: how often to take differences; default 1.
+ * - `dim`: the dimension; default -1.
+ * - `prepend`: `input`'s shape but along `dim`: put before it; default: nothing.
+ * - `append`: `input`'s shape but along `dim`: put behind it; default: nothing.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
+ *   `n`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_diff_out(const flam_tensor *input, int64_t n
+    FLAM_DEFAULT(1), int64_t dim FLAM_DEFAULT(-1), FLAM_NULLABLE const flam_tensor *prepend
+    FLAM_DEFAULT(NULL), FLAM_NULLABLE const flam_tensor *append FLAM_DEFAULT(NULL), flam_tensor
+    *out);
+
+/** `flam_searchsorted` into an existing tensor.
+ *
+ * - `sorted_sequence`: [..., n], each row ascending; any dtype but bool.
+ * - `input`: the values, a number or [..., m] with the leading sizes of `sorted_sequence`; any
+ *   shape where that is 1-d; its dtype.
+ * - `out_int32`: whether positions are int32; default false.
+ * - `right`: whether to stand behind equal elements; default false.
+ * - `side`: the same as a word; default: as `right` says.
+ * - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default:
+ *   they are.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side`
+ *   and `right` contradict.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_searchsorted_out(const flam_tensor *sorted_sequence,
+    const flam_tensor *input, flam_bool out_int32 FLAM_DEFAULT(0), flam_bool right FLAM_DEFAULT(0),
+    flam_side side FLAM_DEFAULT(FLAM_SIDE_UNSPECIFIED), FLAM_NULLABLE const flam_tensor *sorter
+    FLAM_DEFAULT(NULL), flam_tensor *out);
+
+/** `flam_bucketize` into an existing tensor.
+ *
+ * - `input`: the values, a number or any shape.
+ * - `boundaries`: [n], ascending; dtype of `input`.
+ * - `out_int32`: whether positions are int32; default false.
+ * - `right`: whether a value that equals a boundary belongs behind it; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE` where `boundaries` is not 1-d; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_bucketize_out(const flam_tensor *input, const
+    flam_tensor *boundaries, flam_bool out_int32 FLAM_DEFAULT(0), flam_bool right FLAM_DEFAULT(0),
+    flam_tensor *out);
+
+/** `flam_isin` into an existing tensor.
+ *
+ * - `elements`: a number or any shape.
+ * - `test_elements`: a number or any shape.
+ * - `assume_unique`: accepted; makes no difference.
+ * - `invert`: whether to tell which do not occur; default false.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_isin_out(const flam_tensor *elements, const flam_tensor
+    *test_elements, flam_bool assume_unique FLAM_DEFAULT(0), flam_bool invert FLAM_DEFAULT(0),
+    flam_tensor *out);
+
+/** `flam_histc` into an existing tensor.
+ *
+ * - `input`: any shape; floating point.
+ * - `bins`: number of intervals; default 100.
+ * - `min`: where they start; default 0.
+ * - `max`: where they end; default 0. Where both are equal, the elements' own range.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below 1, `max` below
+ *   `min`, or a range that is not finite.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_histc_out(const flam_tensor *input, int64_t
+    bins FLAM_DEFAULT(100), double min FLAM_DEFAULT(0), double max FLAM_DEFAULT(0), flam_tensor
+    *out);
+
+/** `flam_msort` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_msort_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_quantile` into an existing tensor.
+ *
+ * - `input`: any shape but empty; f32 or f64.
+ * - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+ * - `dim`: the dimension to reduce; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `interpolation`: what to take between two elements; default linear.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_quantile_out(const flam_tensor *input, const
+    flam_tensor *q, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim
+    FLAM_DEFAULT(0), flam_interpolation interpolation FLAM_DEFAULT(FLAM_INTERPOLATION_LINEAR),
+    flam_tensor *out);
+
+/** `flam_nanquantile` into an existing tensor.
+ *
+ * - `input`: any shape but empty; f32 or f64.
+ * - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+ * - `dim`: the dimension to reduce; default: all.
+ * - `keepdim`: whether reduced dimensions stay with size 1; default false.
+ * - `interpolation`: what to take between two elements; default linear.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_SHAPE` for an empty `input` or a `q` of more
+ *   dimensions; `FLAM_ERROR_INVALID_ARGUMENT` for a `q` outside [0, 1].
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS flam_tensor *flam_nanquantile_out(const flam_tensor *input,
+    const flam_tensor *q, FLAM_NULLABLE const int64_t *dim FLAM_DEFAULT(NULL), flam_bool keepdim
+    FLAM_DEFAULT(0), flam_interpolation interpolation FLAM_DEFAULT(FLAM_INTERPOLATION_LINEAR),
+    flam_tensor *out);
+
+/** In-place form of `flam_erfinv`: inverse of the error function; infinite at -1 and 1, NaN
+ * outside.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erfinv_(flam_tensor *input);
+
+/** `flam_erfinv` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_erfinv_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_lgamma`: logarithm of the absolute value of the gamma function.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lgamma_(flam_tensor *input);
+
+/** `flam_lgamma` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_lgamma_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_digamma`: logarithmic derivative of the gamma function.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_digamma_(flam_tensor *input);
+
+/** `flam_digamma` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_digamma_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_polygamma` into an existing tensor.
+ *
+ * - `n`: which derivative, not negative; 0 is digamma itself.
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for a negative `n`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_polygamma_out(int64_t n, const flam_tensor *input,
+    flam_tensor *out);
+
+/** In-place form of `flam_logit`: logarithm of the odds, `log(x / (1 - x))` elementwise.
+ *
+ * - `input`: any shape and dtype.
+ * - `eps`: `input` is kept between `eps` and `1 - eps`; default: it is not, and is NaN outside
+ *   [0, 1].
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logit_(flam_tensor *input, FLAM_NULLABLE const double
+    *eps FLAM_DEFAULT(NULL));
+
+/** `flam_logit` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `eps`: `input` is kept between `eps` and `1 - eps`; default: it is not, and is NaN outside
+ *   [0, 1].
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logit_out(const flam_tensor *input, FLAM_NULLABLE const
+    double *eps FLAM_DEFAULT(NULL), flam_tensor *out);
+
+/** In-place form of `flam_sinc`: `sin(pi x) / (pi x)` elementwise, 1 at 0.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sinc_(flam_tensor *input);
+
+/** `flam_sinc` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_sinc_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_deg2rad`: degrees as radians.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_deg2rad_(flam_tensor *input);
+
+/** `flam_deg2rad` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_deg2rad_out(const flam_tensor *input, flam_tensor *out);
+
+/** In-place form of `flam_rad2deg`: radians as degrees.
+ *
+ * - `input`: any shape and dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_rad2deg_(flam_tensor *input);
+
+/** `flam_rad2deg` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_rad2deg_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_signbit` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_signbit_out(const flam_tensor *input, flam_tensor *out);
+
+/** `flam_isposinf` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_isposinf_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** `flam_isneginf` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_isneginf_out(const flam_tensor *input, flam_tensor
+    *out);
+
+/** In-place form of `flam_nan_to_num`: elements with numbers in the place of NaN and infinities.
+ *
+ * - `input`: any shape and dtype.
+ * - `nan`: what stands for NaN; default 0.
+ * - `posinf`: what stands for infinity; default: the greatest number of the dtype.
+ * - `neginf`: what stands for -infinity; default: the least number of the dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nan_to_num_(flam_tensor *input, FLAM_NULLABLE const
+    double *nan FLAM_DEFAULT(NULL), FLAM_NULLABLE const double *posinf FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const double *neginf FLAM_DEFAULT(NULL));
+
+/** `flam_nan_to_num` into an existing tensor.
+ *
+ * - `input`: any shape and dtype.
+ * - `nan`: what stands for NaN; default 0.
+ * - `posinf`: what stands for infinity; default: the greatest number of the dtype.
+ * - `neginf`: what stands for -infinity; default: the least number of the dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: none but those of a failed operand.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_nan_to_num_out(const flam_tensor *input, FLAM_NULLABLE
+    const double *nan FLAM_DEFAULT(NULL), FLAM_NULLABLE const double *posinf FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const double *neginf FLAM_DEFAULT(NULL), flam_tensor *out);
+
+/** In-place form of `flam_heaviside`: the step function:
+ *
+ * - `input`: any dtype.
+ * - `values`: broadcasts with `input`; its dtype.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_heaviside_(flam_tensor *input, const flam_tensor
+    *values);
+
+/** `flam_heaviside` into an existing tensor.
+ *
+ * - `input`: any dtype.
+ * - `values`: broadcasts with `input`; its dtype.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_SHAPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_heaviside_out(const flam_tensor *input, const
+    flam_tensor *values, flam_tensor *out);
+
+/** In-place form of `flam_copysign`: magnitudes of one tensor with the signs of another.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_copysign_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_copysign` into an existing tensor.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_copysign_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_hypot`: `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hypot_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_hypot` into an existing tensor.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_hypot_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** `flam_logaddexp` into an existing tensor.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logaddexp_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** `flam_logaddexp2` into an existing tensor.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_logaddexp2_out(const flam_tensor *input, const
+    flam_tensor *other, flam_tensor *out);
+
+/** In-place form of `flam_xlogy`: `x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_xlogy_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_xlogy` into an existing tensor.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_xlogy_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_ldexp`: `x 2^y` elementwise.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ldexp_(flam_tensor *input, const flam_tensor *other);
+
+/** `flam_ldexp` into an existing tensor.
+ *
+ * - `input`: any dtype.
+ * - `other`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_ldexp_out(const flam_tensor *input, const flam_tensor
+    *other, flam_tensor *out);
+
+/** In-place form of `flam_float_power`: powers, computed in float64.
+ *
+ * - `input`: a number or any tensor.
+ * - `exponent`: a number or a tensor that broadcasts with `input`.
+ * - returns: `input`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_float_power_(flam_tensor *input, const flam_tensor
+    *exponent);
+
+/** `flam_float_power` into an existing tensor.
+ *
+ * - `input`: a number or any tensor.
+ * - `exponent`: a number or a tensor that broadcasts with `input`.
+ * - `out`: the destination; resized where its shape differs.
+ * - returns: `out`, another handle to the same tensor.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_float_power_out(const flam_tensor *input, const
+    flam_tensor *exponent, flam_tensor *out);
 
 /** `flam_where` into an existing tensor.
  *

@@ -81,6 +81,33 @@ struct flam_api_table {
   flam_tensor *(*grad_scaler_found_inf)(const flam_grad_scaler *, uint64_t, flam_device);
   flam_status (*grad_scaler_owner_skipped)(const flam_grad_scaler *, uint64_t, flam_bool *, int64_t
       *);
+  flam_tensor *(*rot90)(const flam_tensor *, int64_t, const int64_t *, size_t);
+  flam_tensor *(*cartesian_prod)(const flam_tensor *const *, size_t);
+  flam_tensor *(*combinations)(const flam_tensor *, int64_t, flam_bool);
+  flam_tensor *(*column_stack)(const flam_tensor *const *, size_t);
+  flam_tensor *(*column_stack_out)(const flam_tensor *const *, size_t, flam_tensor *);
+  flam_tensor_list *(*tensor_split)(const flam_tensor *, int64_t, int64_t);
+  flam_tensor_list *(*tensor_split_at)(const flam_tensor *, const int64_t *, size_t, int64_t);
+  flam_tensor_list *(*hsplit)(const flam_tensor *, int64_t);
+  flam_tensor_list *(*hsplit_at)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor_list *(*vsplit)(const flam_tensor *, int64_t);
+  flam_tensor_list *(*vsplit_at)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor_list *(*dsplit)(const flam_tensor *, int64_t);
+  flam_tensor_list *(*dsplit_at)(const flam_tensor *, const int64_t *, size_t);
+  flam_tensor *(*select_scatter)(const flam_tensor *, const flam_tensor *, int64_t, int64_t);
+  flam_tensor *(*slice_scatter)(const flam_tensor *, const flam_tensor *, int64_t, const int64_t *,
+      const int64_t *, int64_t);
+  flam_tensor *(*diagonal_scatter)(const flam_tensor *, const flam_tensor *, int64_t, int64_t,
+      int64_t);
+  flam_tensor *(*scatter_reduce)(const flam_tensor *, int64_t, const flam_tensor *, const
+      flam_tensor *, flam_scatter_rule, flam_bool);
+  flam_tensor *(*scatter_reduce_)(flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *,
+      flam_scatter_rule, flam_bool);
+  flam_tensor *(*scatter_reduce_out)(const flam_tensor *, int64_t, const flam_tensor *, const
+      flam_tensor *, flam_scatter_rule, flam_bool, flam_tensor *);
+  flam_tensor *(*repeat_interleave_each)(const flam_tensor *, const flam_tensor *, const int64_t *,
+      const int64_t *);
+  flam_tensor *(*fill_diagonal_)(flam_tensor *, const flam_tensor *, flam_bool);
   flam_status (*backward)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
       flam_bool, flam_bool, const flam_tensor *const *, size_t);
   flam_tensor_list *(*grad)(const flam_tensor *const *, size_t, const flam_tensor *const *, size_t,
@@ -197,6 +224,9 @@ struct flam_api_table {
   flam_status (*allclose)(const flam_tensor *, const flam_tensor *, double, double, flam_bool,
       flam_bool *);
   flam_status (*equal)(const flam_tensor *, const flam_tensor *, flam_bool *);
+  flam_tensor *(*einsum)(const char *, const flam_tensor *const *, size_t);
+  flam_tensor *(*tensordot)(const flam_tensor *, const flam_tensor *, const int64_t *, size_t, const
+      int64_t *, size_t);
   flam_tensor *(*conv1d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
       int64_t *, size_t, const int64_t *, size_t, const int64_t *, size_t, int64_t);
   flam_tensor *(*conv2d)(const flam_tensor *, const flam_tensor *, const flam_tensor *, const
@@ -423,6 +453,44 @@ struct flam_api_table {
   flam_tensor *(*baddbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
   flam_tensor *(*baddbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
       double, flam_tensor *);
+  flam_tensor *(*addmv)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      double);
+  flam_tensor *(*addmv_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
+  flam_tensor *(*addmv_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      double, flam_tensor *);
+  flam_tensor *(*addr)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      double);
+  flam_tensor *(*addr_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
+  flam_tensor *(*addr_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      double, flam_tensor *);
+  flam_tensor *(*addbmm)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      double);
+  flam_tensor *(*addbmm_)(flam_tensor *, const flam_tensor *, const flam_tensor *, double, double);
+  flam_tensor *(*addbmm_out)(const flam_tensor *, const flam_tensor *, const flam_tensor *, double,
+      double, flam_tensor *);
+  flam_tensor *(*inner)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*inner_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*vdot)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*vdot_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*kron)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*kron_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*cross)(const flam_tensor *, const flam_tensor *, const int64_t *);
+  flam_tensor *(*cross_out)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_tensor
+      *);
+  flam_tensor *(*trace)(const flam_tensor *);
+  flam_tensor *(*diag)(const flam_tensor *, int64_t);
+  flam_tensor *(*diag_out)(const flam_tensor *, int64_t, flam_tensor *);
+  flam_tensor *(*diag_embed)(const flam_tensor *, int64_t, int64_t, int64_t);
+  flam_tensor *(*diagflat)(const flam_tensor *, int64_t);
+  flam_tensor *(*tril_indices)(int64_t, int64_t, int64_t, flam_dtype, flam_device);
+  flam_tensor *(*triu_indices)(int64_t, int64_t, int64_t, flam_dtype, flam_device);
+  flam_tensor *(*cdist)(const flam_tensor *, const flam_tensor *, double, flam_cdist_mode);
+  flam_tensor *(*dist)(const flam_tensor *, const flam_tensor *, double);
+  flam_tensor *(*renorm)(const flam_tensor *, double, int64_t, double);
+  flam_tensor *(*renorm_)(flam_tensor *, double, int64_t, double);
+  flam_tensor *(*renorm_out)(const flam_tensor *, double, int64_t, double, flam_tensor *);
+  flam_tensor *(*block_diag)(const flam_tensor *const *, size_t);
+  flam_tensor *(*vander)(const flam_tensor *, const int64_t *, flam_bool);
   int64_t (*memory_allocated)(flam_device);
   int64_t (*memory_max_allocated)(flam_device);
   int64_t (*memory_reserved)(flam_device);
@@ -470,6 +538,21 @@ struct flam_api_table {
   flam_status (*module_remove_hook)(flam_module *, uint64_t);
   const char *(*module_format)(const flam_module *);
   int64_t (*module_numel)(const flam_module *);
+  flam_status (*var_mean)(const flam_tensor *, const int64_t *, size_t, double, flam_bool,
+      flam_tensor **, flam_tensor **);
+  flam_status (*var_mean_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool,
+      flam_bool, flam_tensor **, flam_tensor **);
+  flam_status (*std_mean)(const flam_tensor *, const int64_t *, size_t, double, flam_bool,
+      flam_tensor **, flam_tensor **);
+  flam_status (*std_mean_unbiased)(const flam_tensor *, const int64_t *, size_t, flam_bool,
+      flam_bool, flam_tensor **, flam_tensor **);
+  flam_tensor *(*nanmean)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype);
+  flam_tensor *(*nanmean_out)(const flam_tensor *, const int64_t *, size_t, flam_bool, flam_dtype,
+      flam_tensor *);
+  flam_status (*aminmax)(const flam_tensor *, const int64_t *, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*cov)(const flam_tensor *, int64_t, const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*corrcoef)(const flam_tensor *);
   flam_tensor *(*batch_norm)(const flam_tensor *, flam_tensor *, flam_tensor *, const flam_tensor *,
       const flam_tensor *, flam_bool, double, double);
   flam_tensor *(*layer_norm)(const flam_tensor *, const int64_t *, size_t, const flam_tensor *,
@@ -724,6 +807,18 @@ struct flam_api_table {
   flam_tensor *(*cumprod)(const flam_tensor *, int64_t, flam_dtype);
   flam_tensor *(*cumprod_)(flam_tensor *, int64_t, flam_dtype);
   flam_tensor *(*cumprod_out)(const flam_tensor *, int64_t, flam_dtype, flam_tensor *);
+  flam_status (*cummax)(const flam_tensor *, int64_t, flam_tensor **, flam_tensor **);
+  flam_status (*cummin)(const flam_tensor *, int64_t, flam_tensor **, flam_tensor **);
+  flam_tensor *(*logcumsumexp)(const flam_tensor *, int64_t);
+  flam_tensor *(*logcumsumexp_out)(const flam_tensor *, int64_t, flam_tensor *);
+  flam_tensor *(*diff)(const flam_tensor *, int64_t, int64_t, const flam_tensor *, const flam_tensor
+      *);
+  flam_tensor *(*diff_out)(const flam_tensor *, int64_t, int64_t, const flam_tensor *, const
+      flam_tensor *, flam_tensor *);
+  flam_tensor *(*trapezoid_dx)(const flam_tensor *, double, int64_t);
+  flam_tensor *(*trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
+  flam_tensor *(*cumulative_trapezoid_dx)(const flam_tensor *, double, int64_t);
+  flam_tensor *(*cumulative_trapezoid)(const flam_tensor *, const flam_tensor *, int64_t);
   flam_scheduler *(*step_lr_new)(flam_optimizer *, int64_t, double);
   flam_scheduler *(*multi_step_lr_new)(flam_optimizer *, const int64_t *, size_t, double);
   flam_scheduler *(*constant_lr_new)(flam_optimizer *, double, int64_t);
@@ -749,6 +844,19 @@ struct flam_api_table {
   flam_state *(*scheduler_state_dict)(const flam_scheduler *);
   flam_status (*scheduler_load_state_dict)(flam_scheduler *, const flam_state *);
   void (*scheduler_release)(flam_scheduler *);
+  flam_tensor *(*searchsorted)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
+      flam_side, const flam_tensor *);
+  flam_tensor *(*searchsorted_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
+      flam_side, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*bucketize)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool);
+  flam_tensor *(*bucketize_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
+      flam_tensor *);
+  flam_tensor *(*isin)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool);
+  flam_tensor *(*isin_out)(const flam_tensor *, const flam_tensor *, flam_bool, flam_bool,
+      flam_tensor *);
+  flam_tensor *(*bincount)(const flam_tensor *, const flam_tensor *, int64_t);
+  flam_tensor *(*histc)(const flam_tensor *, int64_t, double, double);
+  flam_tensor *(*histc_out)(const flam_tensor *, int64_t, double, double, flam_tensor *);
   flam_tensor *(*view)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*reshape)(const flam_tensor *, const int64_t *, size_t);
   flam_tensor *(*as_strided)(const flam_tensor *, const int64_t *, size_t, const int64_t *, size_t,
@@ -782,6 +890,88 @@ struct flam_api_table {
   flam_tensor *(*unsqueeze_)(flam_tensor *, int64_t);
   flam_tensor *(*transpose_)(flam_tensor *, int64_t, int64_t);
   flam_tensor *(*t_)(flam_tensor *);
+  flam_status (*sort)(const flam_tensor *, int64_t, flam_bool, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*argsort)(const flam_tensor *, int64_t, flam_bool, flam_bool);
+  flam_tensor *(*msort)(const flam_tensor *);
+  flam_tensor *(*msort_out)(const flam_tensor *, flam_tensor *);
+  flam_status (*topk)(const flam_tensor *, int64_t, int64_t, flam_bool, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_status (*kthvalue)(const flam_tensor *, int64_t, int64_t, flam_bool, flam_tensor **,
+      flam_tensor **);
+  flam_tensor *(*median)(const flam_tensor *);
+  flam_status (*median_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor
+      **);
+  flam_tensor *(*nanmedian)(const flam_tensor *);
+  flam_status (*nanmedian_dim)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor
+      **);
+  flam_status (*mode)(const flam_tensor *, int64_t, flam_bool, flam_tensor **, flam_tensor **);
+  flam_tensor *(*quantile)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
+      flam_interpolation);
+  flam_tensor *(*quantile_out)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
+      flam_interpolation, flam_tensor *);
+  flam_tensor *(*nanquantile)(const flam_tensor *, const flam_tensor *, const int64_t *, flam_bool,
+      flam_interpolation);
+  flam_tensor *(*nanquantile_out)(const flam_tensor *, const flam_tensor *, const int64_t *,
+      flam_bool, flam_interpolation, flam_tensor *);
+  flam_tensor_list *(*unique)(const flam_tensor *, const int64_t *, flam_bool, flam_bool);
+  flam_tensor_list *(*unique_consecutive)(const flam_tensor *, const int64_t *, flam_bool,
+      flam_bool);
+  flam_tensor *(*erfinv)(const flam_tensor *);
+  flam_tensor *(*erfinv_)(flam_tensor *);
+  flam_tensor *(*erfinv_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*lgamma)(const flam_tensor *);
+  flam_tensor *(*lgamma_)(flam_tensor *);
+  flam_tensor *(*lgamma_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*digamma)(const flam_tensor *);
+  flam_tensor *(*digamma_)(flam_tensor *);
+  flam_tensor *(*digamma_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*polygamma)(int64_t, const flam_tensor *);
+  flam_tensor *(*polygamma_out)(int64_t, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*logit)(const flam_tensor *, const double *);
+  flam_tensor *(*logit_)(flam_tensor *, const double *);
+  flam_tensor *(*logit_out)(const flam_tensor *, const double *, flam_tensor *);
+  flam_tensor *(*sinc)(const flam_tensor *);
+  flam_tensor *(*sinc_)(flam_tensor *);
+  flam_tensor *(*sinc_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*deg2rad)(const flam_tensor *);
+  flam_tensor *(*deg2rad_)(flam_tensor *);
+  flam_tensor *(*deg2rad_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*rad2deg)(const flam_tensor *);
+  flam_tensor *(*rad2deg_)(flam_tensor *);
+  flam_tensor *(*rad2deg_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*signbit)(const flam_tensor *);
+  flam_tensor *(*signbit_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*isposinf)(const flam_tensor *);
+  flam_tensor *(*isposinf_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*isneginf)(const flam_tensor *);
+  flam_tensor *(*isneginf_out)(const flam_tensor *, flam_tensor *);
+  flam_tensor *(*nan_to_num)(const flam_tensor *, const double *, const double *, const double *);
+  flam_tensor *(*nan_to_num_)(flam_tensor *, const double *, const double *, const double *);
+  flam_tensor *(*nan_to_num_out)(const flam_tensor *, const double *, const double *, const double
+      *, flam_tensor *);
+  flam_tensor *(*heaviside)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*heaviside_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*heaviside_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*copysign)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*copysign_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*copysign_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*hypot)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*hypot_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*hypot_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*logaddexp)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logaddexp_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*logaddexp2)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*logaddexp2_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*xlogy)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*xlogy_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*xlogy_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*ldexp)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*ldexp_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*ldexp_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
+  flam_tensor *(*float_power)(const flam_tensor *, const flam_tensor *);
+  flam_tensor *(*float_power_)(flam_tensor *, const flam_tensor *);
+  flam_tensor *(*float_power_out)(const flam_tensor *, const flam_tensor *, flam_tensor *);
   flam_state *(*state_new)(void);
   flam_status (*state_set)(flam_state *, const char *, const flam_tensor *);
   flam_tensor *(*state_get)(const flam_state *, const char *);
@@ -960,6 +1150,27 @@ static const char *const flam_api_names_[] = {
     "flam_grad_scaler_begin_step",
     "flam_grad_scaler_found_inf",
     "flam_grad_scaler_owner_skipped",
+    "flam_rot90",
+    "flam_cartesian_prod",
+    "flam_combinations",
+    "flam_column_stack",
+    "flam_column_stack_out",
+    "flam_tensor_split",
+    "flam_tensor_split_at",
+    "flam_hsplit",
+    "flam_hsplit_at",
+    "flam_vsplit",
+    "flam_vsplit_at",
+    "flam_dsplit",
+    "flam_dsplit_at",
+    "flam_select_scatter",
+    "flam_slice_scatter",
+    "flam_diagonal_scatter",
+    "flam_scatter_reduce",
+    "flam_scatter_reduce_",
+    "flam_scatter_reduce_out",
+    "flam_repeat_interleave_each",
+    "flam_fill_diagonal_",
     "flam_backward",
     "flam_grad",
     "flam_grad_mode_push",
@@ -1070,6 +1281,8 @@ static const char *const flam_api_names_[] = {
     "flam_isclose",
     "flam_allclose",
     "flam_equal",
+    "flam_einsum",
+    "flam_tensordot",
     "flam_conv1d",
     "flam_conv2d",
     "flam_conv_transpose2d",
@@ -1263,6 +1476,37 @@ static const char *const flam_api_names_[] = {
     "flam_baddbmm",
     "flam_baddbmm_",
     "flam_baddbmm_out",
+    "flam_addmv",
+    "flam_addmv_",
+    "flam_addmv_out",
+    "flam_addr",
+    "flam_addr_",
+    "flam_addr_out",
+    "flam_addbmm",
+    "flam_addbmm_",
+    "flam_addbmm_out",
+    "flam_inner",
+    "flam_inner_out",
+    "flam_vdot",
+    "flam_vdot_out",
+    "flam_kron",
+    "flam_kron_out",
+    "flam_cross",
+    "flam_cross_out",
+    "flam_trace",
+    "flam_diag",
+    "flam_diag_out",
+    "flam_diag_embed",
+    "flam_diagflat",
+    "flam_tril_indices",
+    "flam_triu_indices",
+    "flam_cdist",
+    "flam_dist",
+    "flam_renorm",
+    "flam_renorm_",
+    "flam_renorm_out",
+    "flam_block_diag",
+    "flam_vander",
     "flam_memory_allocated",
     "flam_memory_max_allocated",
     "flam_memory_reserved",
@@ -1309,6 +1553,15 @@ static const char *const flam_api_names_[] = {
     "flam_module_remove_hook",
     "flam_module_format",
     "flam_module_numel",
+    "flam_var_mean",
+    "flam_var_mean_unbiased",
+    "flam_std_mean",
+    "flam_std_mean_unbiased",
+    "flam_nanmean",
+    "flam_nanmean_out",
+    "flam_aminmax",
+    "flam_cov",
+    "flam_corrcoef",
     "flam_batch_norm",
     "flam_layer_norm",
     "flam_sgd_step",
@@ -1513,6 +1766,16 @@ static const char *const flam_api_names_[] = {
     "flam_cumprod",
     "flam_cumprod_",
     "flam_cumprod_out",
+    "flam_cummax",
+    "flam_cummin",
+    "flam_logcumsumexp",
+    "flam_logcumsumexp_out",
+    "flam_diff",
+    "flam_diff_out",
+    "flam_trapezoid_dx",
+    "flam_trapezoid",
+    "flam_cumulative_trapezoid_dx",
+    "flam_cumulative_trapezoid",
     "flam_step_lr_new",
     "flam_multi_step_lr_new",
     "flam_constant_lr_new",
@@ -1535,6 +1798,15 @@ static const char *const flam_api_names_[] = {
     "flam_scheduler_state_dict",
     "flam_scheduler_load_state_dict",
     "flam_scheduler_release",
+    "flam_searchsorted",
+    "flam_searchsorted_out",
+    "flam_bucketize",
+    "flam_bucketize_out",
+    "flam_isin",
+    "flam_isin_out",
+    "flam_bincount",
+    "flam_histc",
+    "flam_histc_out",
     "flam_view",
     "flam_reshape",
     "flam_as_strided",
@@ -1567,6 +1839,77 @@ static const char *const flam_api_names_[] = {
     "flam_unsqueeze_",
     "flam_transpose_",
     "flam_t_",
+    "flam_sort",
+    "flam_argsort",
+    "flam_msort",
+    "flam_msort_out",
+    "flam_topk",
+    "flam_kthvalue",
+    "flam_median",
+    "flam_median_dim",
+    "flam_nanmedian",
+    "flam_nanmedian_dim",
+    "flam_mode",
+    "flam_quantile",
+    "flam_quantile_out",
+    "flam_nanquantile",
+    "flam_nanquantile_out",
+    "flam_unique",
+    "flam_unique_consecutive",
+    "flam_erfinv",
+    "flam_erfinv_",
+    "flam_erfinv_out",
+    "flam_lgamma",
+    "flam_lgamma_",
+    "flam_lgamma_out",
+    "flam_digamma",
+    "flam_digamma_",
+    "flam_digamma_out",
+    "flam_polygamma",
+    "flam_polygamma_out",
+    "flam_logit",
+    "flam_logit_",
+    "flam_logit_out",
+    "flam_sinc",
+    "flam_sinc_",
+    "flam_sinc_out",
+    "flam_deg2rad",
+    "flam_deg2rad_",
+    "flam_deg2rad_out",
+    "flam_rad2deg",
+    "flam_rad2deg_",
+    "flam_rad2deg_out",
+    "flam_signbit",
+    "flam_signbit_out",
+    "flam_isposinf",
+    "flam_isposinf_out",
+    "flam_isneginf",
+    "flam_isneginf_out",
+    "flam_nan_to_num",
+    "flam_nan_to_num_",
+    "flam_nan_to_num_out",
+    "flam_heaviside",
+    "flam_heaviside_",
+    "flam_heaviside_out",
+    "flam_copysign",
+    "flam_copysign_",
+    "flam_copysign_out",
+    "flam_hypot",
+    "flam_hypot_",
+    "flam_hypot_out",
+    "flam_logaddexp",
+    "flam_logaddexp_out",
+    "flam_logaddexp2",
+    "flam_logaddexp2_out",
+    "flam_xlogy",
+    "flam_xlogy_",
+    "flam_xlogy_out",
+    "flam_ldexp",
+    "flam_ldexp_",
+    "flam_ldexp_out",
+    "flam_float_power",
+    "flam_float_power_",
+    "flam_float_power_out",
     "flam_state_new",
     "flam_state_set",
     "flam_state_get",
@@ -1769,6 +2112,27 @@ const char *flam_library_load(const char *path) {
 #define flam_grad_scaler_begin_step (flam_api.grad_scaler_begin_step)
 #define flam_grad_scaler_found_inf (flam_api.grad_scaler_found_inf)
 #define flam_grad_scaler_owner_skipped (flam_api.grad_scaler_owner_skipped)
+#define flam_rot90 (flam_api.rot90)
+#define flam_cartesian_prod (flam_api.cartesian_prod)
+#define flam_combinations (flam_api.combinations)
+#define flam_column_stack (flam_api.column_stack)
+#define flam_column_stack_out (flam_api.column_stack_out)
+#define flam_tensor_split (flam_api.tensor_split)
+#define flam_tensor_split_at (flam_api.tensor_split_at)
+#define flam_hsplit (flam_api.hsplit)
+#define flam_hsplit_at (flam_api.hsplit_at)
+#define flam_vsplit (flam_api.vsplit)
+#define flam_vsplit_at (flam_api.vsplit_at)
+#define flam_dsplit (flam_api.dsplit)
+#define flam_dsplit_at (flam_api.dsplit_at)
+#define flam_select_scatter (flam_api.select_scatter)
+#define flam_slice_scatter (flam_api.slice_scatter)
+#define flam_diagonal_scatter (flam_api.diagonal_scatter)
+#define flam_scatter_reduce (flam_api.scatter_reduce)
+#define flam_scatter_reduce_ (flam_api.scatter_reduce_)
+#define flam_scatter_reduce_out (flam_api.scatter_reduce_out)
+#define flam_repeat_interleave_each (flam_api.repeat_interleave_each)
+#define flam_fill_diagonal_ (flam_api.fill_diagonal_)
 #define flam_backward (flam_api.backward)
 #define flam_grad (flam_api.grad)
 #define flam_grad_mode_push (flam_api.grad_mode_push)
@@ -1879,6 +2243,8 @@ const char *flam_library_load(const char *path) {
 #define flam_isclose (flam_api.isclose)
 #define flam_allclose (flam_api.allclose)
 #define flam_equal (flam_api.equal)
+#define flam_einsum (flam_api.einsum)
+#define flam_tensordot (flam_api.tensordot)
 #define flam_conv1d (flam_api.conv1d)
 #define flam_conv2d (flam_api.conv2d)
 #define flam_conv_transpose2d (flam_api.conv_transpose2d)
@@ -2072,6 +2438,37 @@ const char *flam_library_load(const char *path) {
 #define flam_baddbmm (flam_api.baddbmm)
 #define flam_baddbmm_ (flam_api.baddbmm_)
 #define flam_baddbmm_out (flam_api.baddbmm_out)
+#define flam_addmv (flam_api.addmv)
+#define flam_addmv_ (flam_api.addmv_)
+#define flam_addmv_out (flam_api.addmv_out)
+#define flam_addr (flam_api.addr)
+#define flam_addr_ (flam_api.addr_)
+#define flam_addr_out (flam_api.addr_out)
+#define flam_addbmm (flam_api.addbmm)
+#define flam_addbmm_ (flam_api.addbmm_)
+#define flam_addbmm_out (flam_api.addbmm_out)
+#define flam_inner (flam_api.inner)
+#define flam_inner_out (flam_api.inner_out)
+#define flam_vdot (flam_api.vdot)
+#define flam_vdot_out (flam_api.vdot_out)
+#define flam_kron (flam_api.kron)
+#define flam_kron_out (flam_api.kron_out)
+#define flam_cross (flam_api.cross)
+#define flam_cross_out (flam_api.cross_out)
+#define flam_trace (flam_api.trace)
+#define flam_diag (flam_api.diag)
+#define flam_diag_out (flam_api.diag_out)
+#define flam_diag_embed (flam_api.diag_embed)
+#define flam_diagflat (flam_api.diagflat)
+#define flam_tril_indices (flam_api.tril_indices)
+#define flam_triu_indices (flam_api.triu_indices)
+#define flam_cdist (flam_api.cdist)
+#define flam_dist (flam_api.dist)
+#define flam_renorm (flam_api.renorm)
+#define flam_renorm_ (flam_api.renorm_)
+#define flam_renorm_out (flam_api.renorm_out)
+#define flam_block_diag (flam_api.block_diag)
+#define flam_vander (flam_api.vander)
 #define flam_memory_allocated (flam_api.memory_allocated)
 #define flam_memory_max_allocated (flam_api.memory_max_allocated)
 #define flam_memory_reserved (flam_api.memory_reserved)
@@ -2118,6 +2515,15 @@ const char *flam_library_load(const char *path) {
 #define flam_module_remove_hook (flam_api.module_remove_hook)
 #define flam_module_format (flam_api.module_format)
 #define flam_module_numel (flam_api.module_numel)
+#define flam_var_mean (flam_api.var_mean)
+#define flam_var_mean_unbiased (flam_api.var_mean_unbiased)
+#define flam_std_mean (flam_api.std_mean)
+#define flam_std_mean_unbiased (flam_api.std_mean_unbiased)
+#define flam_nanmean (flam_api.nanmean)
+#define flam_nanmean_out (flam_api.nanmean_out)
+#define flam_aminmax (flam_api.aminmax)
+#define flam_cov (flam_api.cov)
+#define flam_corrcoef (flam_api.corrcoef)
 #define flam_batch_norm (flam_api.batch_norm)
 #define flam_layer_norm (flam_api.layer_norm)
 #define flam_sgd_step (flam_api.sgd_step)
@@ -2322,6 +2728,16 @@ const char *flam_library_load(const char *path) {
 #define flam_cumprod (flam_api.cumprod)
 #define flam_cumprod_ (flam_api.cumprod_)
 #define flam_cumprod_out (flam_api.cumprod_out)
+#define flam_cummax (flam_api.cummax)
+#define flam_cummin (flam_api.cummin)
+#define flam_logcumsumexp (flam_api.logcumsumexp)
+#define flam_logcumsumexp_out (flam_api.logcumsumexp_out)
+#define flam_diff (flam_api.diff)
+#define flam_diff_out (flam_api.diff_out)
+#define flam_trapezoid_dx (flam_api.trapezoid_dx)
+#define flam_trapezoid (flam_api.trapezoid)
+#define flam_cumulative_trapezoid_dx (flam_api.cumulative_trapezoid_dx)
+#define flam_cumulative_trapezoid (flam_api.cumulative_trapezoid)
 #define flam_step_lr_new (flam_api.step_lr_new)
 #define flam_multi_step_lr_new (flam_api.multi_step_lr_new)
 #define flam_constant_lr_new (flam_api.constant_lr_new)
@@ -2344,6 +2760,15 @@ const char *flam_library_load(const char *path) {
 #define flam_scheduler_state_dict (flam_api.scheduler_state_dict)
 #define flam_scheduler_load_state_dict (flam_api.scheduler_load_state_dict)
 #define flam_scheduler_release (flam_api.scheduler_release)
+#define flam_searchsorted (flam_api.searchsorted)
+#define flam_searchsorted_out (flam_api.searchsorted_out)
+#define flam_bucketize (flam_api.bucketize)
+#define flam_bucketize_out (flam_api.bucketize_out)
+#define flam_isin (flam_api.isin)
+#define flam_isin_out (flam_api.isin_out)
+#define flam_bincount (flam_api.bincount)
+#define flam_histc (flam_api.histc)
+#define flam_histc_out (flam_api.histc_out)
 #define flam_view (flam_api.view)
 #define flam_reshape (flam_api.reshape)
 #define flam_as_strided (flam_api.as_strided)
@@ -2376,6 +2801,77 @@ const char *flam_library_load(const char *path) {
 #define flam_unsqueeze_ (flam_api.unsqueeze_)
 #define flam_transpose_ (flam_api.transpose_)
 #define flam_t_ (flam_api.t_)
+#define flam_sort (flam_api.sort)
+#define flam_argsort (flam_api.argsort)
+#define flam_msort (flam_api.msort)
+#define flam_msort_out (flam_api.msort_out)
+#define flam_topk (flam_api.topk)
+#define flam_kthvalue (flam_api.kthvalue)
+#define flam_median (flam_api.median)
+#define flam_median_dim (flam_api.median_dim)
+#define flam_nanmedian (flam_api.nanmedian)
+#define flam_nanmedian_dim (flam_api.nanmedian_dim)
+#define flam_mode (flam_api.mode)
+#define flam_quantile (flam_api.quantile)
+#define flam_quantile_out (flam_api.quantile_out)
+#define flam_nanquantile (flam_api.nanquantile)
+#define flam_nanquantile_out (flam_api.nanquantile_out)
+#define flam_unique (flam_api.unique)
+#define flam_unique_consecutive (flam_api.unique_consecutive)
+#define flam_erfinv (flam_api.erfinv)
+#define flam_erfinv_ (flam_api.erfinv_)
+#define flam_erfinv_out (flam_api.erfinv_out)
+#define flam_lgamma (flam_api.lgamma)
+#define flam_lgamma_ (flam_api.lgamma_)
+#define flam_lgamma_out (flam_api.lgamma_out)
+#define flam_digamma (flam_api.digamma)
+#define flam_digamma_ (flam_api.digamma_)
+#define flam_digamma_out (flam_api.digamma_out)
+#define flam_polygamma (flam_api.polygamma)
+#define flam_polygamma_out (flam_api.polygamma_out)
+#define flam_logit (flam_api.logit)
+#define flam_logit_ (flam_api.logit_)
+#define flam_logit_out (flam_api.logit_out)
+#define flam_sinc (flam_api.sinc)
+#define flam_sinc_ (flam_api.sinc_)
+#define flam_sinc_out (flam_api.sinc_out)
+#define flam_deg2rad (flam_api.deg2rad)
+#define flam_deg2rad_ (flam_api.deg2rad_)
+#define flam_deg2rad_out (flam_api.deg2rad_out)
+#define flam_rad2deg (flam_api.rad2deg)
+#define flam_rad2deg_ (flam_api.rad2deg_)
+#define flam_rad2deg_out (flam_api.rad2deg_out)
+#define flam_signbit (flam_api.signbit)
+#define flam_signbit_out (flam_api.signbit_out)
+#define flam_isposinf (flam_api.isposinf)
+#define flam_isposinf_out (flam_api.isposinf_out)
+#define flam_isneginf (flam_api.isneginf)
+#define flam_isneginf_out (flam_api.isneginf_out)
+#define flam_nan_to_num (flam_api.nan_to_num)
+#define flam_nan_to_num_ (flam_api.nan_to_num_)
+#define flam_nan_to_num_out (flam_api.nan_to_num_out)
+#define flam_heaviside (flam_api.heaviside)
+#define flam_heaviside_ (flam_api.heaviside_)
+#define flam_heaviside_out (flam_api.heaviside_out)
+#define flam_copysign (flam_api.copysign)
+#define flam_copysign_ (flam_api.copysign_)
+#define flam_copysign_out (flam_api.copysign_out)
+#define flam_hypot (flam_api.hypot)
+#define flam_hypot_ (flam_api.hypot_)
+#define flam_hypot_out (flam_api.hypot_out)
+#define flam_logaddexp (flam_api.logaddexp)
+#define flam_logaddexp_out (flam_api.logaddexp_out)
+#define flam_logaddexp2 (flam_api.logaddexp2)
+#define flam_logaddexp2_out (flam_api.logaddexp2_out)
+#define flam_xlogy (flam_api.xlogy)
+#define flam_xlogy_ (flam_api.xlogy_)
+#define flam_xlogy_out (flam_api.xlogy_out)
+#define flam_ldexp (flam_api.ldexp)
+#define flam_ldexp_ (flam_api.ldexp_)
+#define flam_ldexp_out (flam_api.ldexp_out)
+#define flam_float_power (flam_api.float_power)
+#define flam_float_power_ (flam_api.float_power_)
+#define flam_float_power_out (flam_api.float_power_out)
 #define flam_state_new (flam_api.state_new)
 #define flam_state_set (flam_api.state_set)
 #define flam_state_get (flam_api.state_get)

@@ -15,6 +15,6 @@ struct ScanArgs {
 void run_scan(const char* op, const Kernel& kernel, const Tensor& out, const Tensor& input,
               int64_t dim, bool backwards);
 
-inline constinit Kernel kCumsum{"cumsum"}, kCumprod{"cumprod"};
+inline constinit Kernel kCumsum{"cumsum"}, kCumprod{"cumprod"}, kLogcumsumexp{"logcumsumexp"};
 
 }  // namespace flambeau

@@ -1,8 +1,8 @@
-// The loops of running sums and products. They accumulate in a wider type and round each result
-// once. The host walks a strip of neighbouring lines together, CUDA gives a line to a block that
-// scans it piece by piece.
+// The loops of running sums, products and logarithms of sums. They accumulate in a wider type and
+// round each result once. The host walks a strip of neighbouring lines together, CUDA gives a line
+// to a block that scans it piece by piece.
 #include "kernels/scan.h"
-#include "kernels/types.h"
+#include "kernels/math.h"
 #if defined(FLAM_DEVICE_SOURCE)
 #include "kernels/cuda_launch.h"
 #else
@@ -33,6 +33,18 @@ struct JoinProducts {
     } else {
       return a * b;
     }
+  }
+};
+
+// log(exp(a) + exp(b)).
+struct JoinLogSums {
+  template <class A> static FLAM_FN A zero() { return A(-INFINITY); }
+  template <class A> static FLAM_FN A join(A a, A b) {
+    const A low = a < b ? a : b, high = a < b ? b : a;
+    if (a != a || b != b) return a + b;
+    return low == high && (high == A(INFINITY) || high == A(-INFINITY))
+               ? high
+               : high + log1p(exp(low - high));
   }
 };
 
@@ -117,5 +129,7 @@ template <class J, class... T> bool register_scan(Kernel& k, TypeList<T...>) {
     register_scan<JoinSums>(kCumsum, NumberTypes{});
 [[maybe_unused]] static const bool registered_cumprod =
     register_scan<JoinProducts>(kCumprod, NumberTypes{});
+[[maybe_unused]] static const bool registered_logcumsumexp =
+    register_scan<JoinLogSums>(kLogcumsumexp, FloatTypes{});
 
 }  // namespace flambeau::FLAM_TARGET

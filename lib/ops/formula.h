@@ -41,6 +41,11 @@ template <class F> Tensor fused(const char* name, const Kernel& k,
   return c.map(k, xs, params);
 }
 
+// Operand i of an op made of others, whose in-place form would overwrite what they saved.
+inline Tensor kept_operand(const Call& c, size_t i) {
+  return c.needs_grad() && !c[i].is_wrapped_number() ? clone(c[i]) : c[i];
+}
+
 // A string as a template argument: a gradient's name.
 template <size_t N> struct Name {
   char text[N];

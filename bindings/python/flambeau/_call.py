@@ -266,6 +266,19 @@ def _legacy_reduction(size_average, reduce):
     return "sum" if size_average is False else "mean"
 
 
+def fill(outs, values):
+    """Writes results into the tensors that `out=` names, which take their shapes."""
+    for out, value in zip(outs, values):
+        if out.dtype is not value.dtype:
+            raise RuntimeError(
+                f"Expected out tensor to have dtype {value.dtype}, but got {out.dtype} instead"
+            )
+        if out.shape != value.shape:
+            out.resize_(value.shape)
+        out.copy_(value)
+    return outs
+
+
 # ---- results
 # -----------------------------------------------------------------------------------------------
 

@@ -135,6 +135,16 @@ class Tensor:
         done."""
         api.tensor_record_stream(self, stream)
 
+    def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        from ._sets import unique
+
+        return unique(self, sorted, return_inverse, return_counts, dim)
+
+    def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+        from ._sets import unique_consecutive
+
+        return unique_consecutive(self, return_inverse, return_counts, dim)
+
     # ---- autograd
 
     @property

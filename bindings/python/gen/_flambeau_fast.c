@@ -578,9 +578,11 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #define Py_END_ALLOW_THREADS }
 #include "flambeau/activation.h"
 #include "flambeau/amp.h"
+#include "flambeau/arrange.h"
 #include "flambeau/autograd.h"
 #include "flambeau/binary.h"
 #include "flambeau/compare.h"
+#include "flambeau/contract.h"
 #include "flambeau/conv.h"
 #include "flambeau/creation.h"
 #include "flambeau/data.h"
@@ -595,16 +597,22 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 #include "flambeau/layers.h"
 #include "flambeau/loss.h"
 #include "flambeau/matmul.h"
+#include "flambeau/matrix.h"
 #include "flambeau/memory.h"
 #include "flambeau/module.h"
+#include "flambeau/moments.h"
 #include "flambeau/norm.h"
 #include "flambeau/optim.h"
 #include "flambeau/pointwise.h"
 #include "flambeau/pool.h"
 #include "flambeau/random.h"
 #include "flambeau/reduce.h"
+#include "flambeau/running.h"
 #include "flambeau/schedule.h"
+#include "flambeau/search.h"
 #include "flambeau/shape.h"
+#include "flambeau/sort.h"
+#include "flambeau/special.h"
 #include "flambeau/state.h"
 #include "flambeau/stream.h"
 #include "flambeau/tensor.h"
@@ -615,24 +623,24 @@ static void (*_cffi_call_python_org)(struct _cffi_externpy_s *, char *);
 
 static void *_cffi_types[] = {
 /*  0 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_error const *)
-/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_error const *
+/*  1 */ _CFFI_OP(_CFFI_OP_POINTER, 1881), // flam_error const *
 /*  2 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  3 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *)
-/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_module const *
+/*  4 */ _CFFI_OP(_CFFI_OP_POINTER, 1891), // flam_module const *
 /*  5 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /*  6 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_module const *, size_t)
 /*  7 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /*  8 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28), // size_t
 /*  9 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 10 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_node const *)
-/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_node const *
+/* 11 */ _CFFI_OP(_CFFI_OP_POINTER, 1894), // flam_node const *
 /* 12 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 13 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_state const *, size_t)
-/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1647), // flam_state const *
+/* 14 */ _CFFI_OP(_CFFI_OP_POINTER, 1899), // flam_state const *
 /* 15 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 16 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 17 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(flam_tensor const *)
-/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1649), // flam_tensor const *
+/* 18 */ _CFFI_OP(_CFFI_OP_POINTER, 1901), // flam_tensor const *
 /* 19 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 20 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(int32_t)
 /* 21 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21), // int32_t
@@ -644,62 +652,62 @@ static void *_cffi_types[] = {
 /* 27 */ _CFFI_OP(_CFFI_OP_FUNCTION, 72), // char const *()(void)
 /* 28 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 29 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_optimizer const *, size_t)
-/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_optimizer const *
+/* 30 */ _CFFI_OP(_CFFI_OP_POINTER, 1895), // flam_optimizer const *
 /* 31 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 32 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 33 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(flam_scheduler const *, size_t)
-/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1646), // flam_scheduler const *
+/* 34 */ _CFFI_OP(_CFFI_OP_POINTER, 1898), // flam_scheduler const *
 /* 35 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 36 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 37 */ _CFFI_OP(_CFFI_OP_FUNCTION, 57), // double()(int32_t)
 /* 38 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 39 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 40 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_dataset_vtable const *)
-/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1628), // flam_dataset_vtable const *
+/* 41 */ _CFFI_OP(_CFFI_OP_POINTER, 1880), // flam_dataset_vtable const *
 /* 42 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 43 */ _CFFI_OP(_CFFI_OP_FUNCTION, 68), // flam_dataset *()(flam_tensor const * const *, size_t)
 /* 44 */ _CFFI_OP(_CFFI_OP_POINTER, 18), // flam_tensor const * const *
 /* 45 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 46 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1566), // flam_error *()(void)
+/* 47 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1818), // flam_error *()(void)
 /* 48 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1014), // flam_event *()(int32_t, int32_t)
+/* 49 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1210), // flam_event *()(int32_t, int32_t)
 /* 50 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 51 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 52 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 371), // flam_generator *()(int32_t)
+/* 53 */ _CFFI_OP(_CFFI_OP_FUNCTION, 386), // flam_generator *()(int32_t)
 /* 54 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 55 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 329), // flam_grad_scaler *()(double, double, double, int64_t, int32_t)
+/* 56 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // flam_grad_scaler *()(double, double, double, int64_t, int32_t)
 /* 57 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14), // double
 /* 58 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 59 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 60 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23), // int64_t
 /* 61 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 62 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1581), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
-/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1649), // flam_tensor *
-/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1636), // flam_hook_callback const *
+/* 63 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1833), // flam_hook *()(flam_tensor *, flam_hook_callback const *)
+/* 64 */ _CFFI_OP(_CFFI_OP_POINTER, 1901), // flam_tensor *
+/* 65 */ _CFFI_OP(_CFFI_OP_POINTER, 1888), // flam_hook_callback const *
 /* 66 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1068), // flam_loader *()(flam_dataset *, flam_loader_options const *)
-/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_dataset *
-/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_loader_options const *
+/* 67 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1264), // flam_loader *()(flam_dataset *, flam_loader_options const *)
+/* 68 */ _CFFI_OP(_CFFI_OP_POINTER, 1879), // flam_dataset *
+/* 69 */ _CFFI_OP(_CFFI_OP_POINTER, 1890), // flam_loader_options const *
 /* 70 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(char const *, flam_module_vtable const *)
-/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1625), // char const *
-/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1641), // flam_module_vtable const *
+/* 71 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(char const *, flam_module_vtable const *)
+/* 72 */ _CFFI_OP(_CFFI_OP_POINTER, 1877), // char const *
+/* 73 */ _CFFI_OP(_CFFI_OP_POINTER, 1893), // flam_module_vtable const *
 /* 74 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(double)
+/* 75 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(double)
 /* 76 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 77 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(flam_module const *, char const *)
+/* 78 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(flam_module const *, char const *)
 /* 79 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 80 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 81 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int32_t)
+/* 82 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int32_t)
 /* 83 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 84 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
+/* 85 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t)
 /* 86 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t const *
 /* 87 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 88 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
@@ -707,11 +715,11 @@ static void *_cffi_types[] = {
 /* 90 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 91 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 92 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 93 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t)
+/* 93 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t)
 /* 94 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 95 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 96 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
+/* 97 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t, double, double, int32_t, int32_t, int32_t, int32_t)
 /* 98 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 99 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 100 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
@@ -721,14 +729,14 @@ static void *_cffi_types[] = {
 /* 104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 106 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
+/* 107 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t, int32_t, int32_t, int32_t)
 /* 108 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 110 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 111 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 113 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
+/* 114 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(int64_t, int64_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int32_t, int32_t, int32_t)
 /* 115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 117 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
@@ -744,13 +752,13 @@ static void *_cffi_types[] = {
 /* 127 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 129 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1078), // flam_module *()(void)
+/* 130 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1274), // flam_module *()(void)
 /* 131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1590), // flam_node *()(flam_node const *, size_t)
+/* 132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1842), // flam_node *()(flam_node const *, size_t)
 /* 133 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
 /* 134 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 135 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1590), // flam_node *()(flam_tensor const *)
+/* 136 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1842), // flam_node *()(flam_tensor const *)
 /* 137 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 208), // flam_optimizer *()(flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t)
@@ -817,12 +825,12 @@ static void *_cffi_types[] = {
 /* 200 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 201 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 202 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1596), // flam_saved *()(flam_tensor const *, int64_t)
+/* 203 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1848), // flam_saved *()(flam_tensor const *, int64_t)
 /* 204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 205 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 206 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 207 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double)
-/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1643), // flam_optimizer *
+/* 208 */ _CFFI_OP(_CFFI_OP_POINTER, 1895), // flam_optimizer *
 /* 209 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 210 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 211 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, double, double, double, double, int32_t, double, int32_t, double, double)
@@ -863,7 +871,7 @@ static void *_cffi_types[] = {
 /* 246 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 247 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, flam_rate_callback const *)
 /* 248 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1644), // flam_rate_callback const *
+/* 249 */ _CFFI_OP(_CFFI_OP_POINTER, 1896), // flam_rate_callback const *
 /* 250 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 251 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_optimizer *, int32_t, double, int64_t, double, int32_t, int64_t, double, double)
 /* 252 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
@@ -894,1387 +902,1639 @@ static void *_cffi_types[] = {
 /* 277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 278 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
 /* 279 */ _CFFI_OP(_CFFI_OP_FUNCTION, 280), // flam_scheduler *()(flam_scheduler *)
-/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1646), // flam_scheduler *
+/* 280 */ _CFFI_OP(_CFFI_OP_POINTER, 1898), // flam_scheduler *
 /* 281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_module const *)
+/* 282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_module const *)
 /* 283 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 284 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_module const *, int32_t)
+/* 285 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_module const *, int32_t)
 /* 286 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
 /* 287 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 288 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_optimizer const *)
+/* 289 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_optimizer const *)
 /* 290 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
 /* 291 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(flam_scheduler const *)
+/* 292 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(flam_scheduler const *)
 /* 293 */ _CFFI_OP(_CFFI_OP_NOOP, 34),
 /* 294 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1159), // flam_state *()(void)
+/* 295 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1355), // flam_state *()(void)
 /* 296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1605), // flam_stream *()(int32_t)
+/* 297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1857), // flam_stream *()(int32_t)
 /* 298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 299 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1605), // flam_stream *()(int32_t, int32_t)
+/* 300 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1857), // flam_stream *()(int32_t, int32_t)
 /* 301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 303 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1605), // flam_stream *()(int32_t, void *)
+/* 304 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1857), // flam_stream *()(int32_t, void *)
 /* 305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1660), // void *
+/* 306 */ _CFFI_OP(_CFFI_OP_POINTER, 1912), // void *
 /* 307 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double)
-/* 309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
-/* 312 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 315 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 316 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 319 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 320 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
-/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
-/* 329 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_grad_scaler *
-/* 330 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 331 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
-/* 333 */ _CFFI_OP(_CFFI_OP_POINTER, 1634), // flam_grad_scaler const *
-/* 334 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
-/* 335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 308 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(char const *, flam_tensor const * const *, size_t)
+/* 309 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 310 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 312 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 313 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double)
+/* 314 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 315 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 316 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, double, int32_t, int32_t, int32_t)
+/* 317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 318 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 324 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 325 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(double, double, int64_t, int32_t, int32_t, int32_t)
+/* 326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 330 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 331 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler *, flam_tensor const *)
+/* 334 */ _CFFI_OP(_CFFI_OP_POINTER, 1886), // flam_grad_scaler *
+/* 335 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 336 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_module const *, char const *)
-/* 338 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 339 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 340 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_node const *)
-/* 342 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 343 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 344 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_saved const *)
-/* 345 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_saved const *
-/* 346 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 347 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, char const *)
-/* 348 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 349 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 350 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, size_t)
-/* 352 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 353 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 354 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 355 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *)
-/* 356 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 357 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 358 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double)
-/* 359 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 360 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 361 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 362 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double)
-/* 363 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 364 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 337 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_grad_scaler const *, uint64_t, int32_t)
+/* 338 */ _CFFI_OP(_CFFI_OP_POINTER, 1886), // flam_grad_scaler const *
+/* 339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24), // uint64_t
+/* 340 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 341 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 342 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_module const *, char const *)
+/* 343 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 344 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 345 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 346 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_node const *)
+/* 347 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 348 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_saved const *)
+/* 350 */ _CFFI_OP(_CFFI_OP_POINTER, 1897), // flam_saved const *
+/* 351 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 352 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, char const *)
+/* 353 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 354 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 355 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 356 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_state const *, size_t)
+/* 357 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 358 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 359 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 360 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *)
+/* 361 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 362 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 363 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double const *)
+/* 364 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 365 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double const *
 /* 366 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 367 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
+/* 367 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double const *, double const *, double const *)
 /* 368 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 371 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_generator *
+/* 369 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 370 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 371 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
 /* 372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, flam_generator *)
+/* 373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double)
 /* 374 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 376 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int32_t)
-/* 379 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double)
+/* 378 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 379 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 380 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 381 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 382 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 383 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *)
-/* 384 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 385 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 386 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 387 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
-/* 388 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 381 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 382 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, double, flam_generator *)
+/* 383 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 384 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 385 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 386 */ _CFFI_OP(_CFFI_OP_POINTER, 1885), // flam_generator *
+/* 387 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 388 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, flam_generator *)
+/* 389 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 390 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 391 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
-/* 393 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 394 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 395 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 396 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
-/* 398 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 399 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 400 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 402 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
-/* 404 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 391 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 392 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 393 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int32_t)
+/* 394 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 395 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 396 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, double, int64_t, double)
+/* 399 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 400 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 402 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 403 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 404 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *)
+/* 405 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 406 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 409 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 410 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
-/* 411 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 412 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 414 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 415 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
-/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 417 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 419 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 420 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t)
-/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 407 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 408 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, double)
+/* 409 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 410 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 412 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 413 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *)
+/* 414 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 415 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 416 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 417 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 418 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double)
+/* 419 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 420 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 421 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 423 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 424 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, flam_tensor const *, double, double)
 /* 425 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 426 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 426 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 427 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 428 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 429 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 430 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 431 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 428 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 429 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 430 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 431 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, flam_tensor const *, int32_t)
+/* 432 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 433 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 434 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 436 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 437 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
-/* 438 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 440 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 442 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
-/* 443 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 444 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 445 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 446 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 447 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
-/* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 449 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 450 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 451 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 452 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 453 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t)
-/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 455 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
-/* 458 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 459 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 434 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 435 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 436 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t const *, size_t)
+/* 437 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 438 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 440 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 441 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t)
+/* 442 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 443 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 444 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 445 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 446 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 447 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 448 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 449 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 450 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 451 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 452 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 454 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 455 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 456 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 457 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 458 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 459 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 460 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
-/* 463 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 465 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 466 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *)
-/* 469 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 461 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 462 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 463 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 464 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 465 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 466 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int32_t)
+/* 467 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 468 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 469 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 470 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 471 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double)
-/* 472 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, double)
-/* 476 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 479 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 480 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int32_t)
-/* 481 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 483 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 484 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
-/* 486 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 487 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 488 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 489 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 491 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 492 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 493 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_generator *)
-/* 494 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 495 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 497 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *)
-/* 498 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 499 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 500 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
-/* 502 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 504 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 505 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 471 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t)
+/* 472 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 474 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 475 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 476 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor *, int64_t, int64_t, flam_generator *)
+/* 477 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 480 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 481 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 482 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t)
+/* 483 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 484 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, flam_tensor *)
+/* 487 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 489 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 490 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 491 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t)
+/* 492 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 493 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 495 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 496 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const * const *, size_t, int64_t, flam_tensor *)
+/* 497 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 499 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 500 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 501 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *)
+/* 503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 504 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 505 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *)
 /* 506 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 508 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 509 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 510 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 511 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
-/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 507 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, double const *, double const *)
+/* 510 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 511 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 512 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 513 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
 /* 514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
+/* 515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, double const *, double const *, flam_tensor *)
 /* 516 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 519 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 520 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
-/* 521 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 522 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 517 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 518 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 519 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 520 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 521 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 522 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double const *, flam_tensor *)
+/* 523 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 524 */ _CFFI_OP(_CFFI_OP_NOOP, 365),
+/* 525 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 526 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double)
 /* 528 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 529 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 530 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 531 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 532 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 533 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
-/* 534 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 535 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 536 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 539 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 540 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 541 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 542 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 543 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
-/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 545 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 546 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 547 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
-/* 549 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 529 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 530 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 531 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, double)
+/* 532 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 534 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 535 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 536 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int32_t)
+/* 537 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 538 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 539 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 540 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 541 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t const *, size_t, int32_t, int32_t)
+/* 542 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 543 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 544 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 546 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 547 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 548 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 549 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t)
 /* 550 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 551 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 552 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 551 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 552 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 553 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 554 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t, double)
 /* 555 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 556 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 557 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 556 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 557 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 558 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 559 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 561 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
-/* 562 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 563 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 564 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 566 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 567 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 568 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 569 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 570 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 571 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 559 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 560 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, double, int64_t, double, flam_tensor *)
+/* 561 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 562 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 563 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 564 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 565 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 566 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 567 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_generator *)
+/* 568 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 569 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 570 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 571 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *)
 /* 572 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 573 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 574 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 575 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 576 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 577 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 573 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 574 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 575 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor *, flam_tensor *, flam_tensor const *, flam_tensor const *, int32_t, double, double)
+/* 576 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 577 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 578 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 579 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 580 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 581 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 582 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
-/* 583 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 584 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 585 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 586 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 587 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 588 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
-/* 589 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 580 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 581 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 582 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 583 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 584 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 585 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *)
+/* 586 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 587 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 588 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double)
 /* 590 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 591 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 593 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 595 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 593 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 594 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, double, int32_t)
+/* 595 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 596 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 597 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 598 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 597 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 598 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 599 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 602 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 603 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 604 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 606 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 607 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 608 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 609 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 611 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 612 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 613 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 614 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 615 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
-/* 616 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 617 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 618 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 619 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 620 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 621 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 622 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 623 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 624 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 625 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 626 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 627 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 628 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 629 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 600 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 601 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 602 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 603 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 604 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 605 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 606 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, double, int32_t)
+/* 608 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 609 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 610 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 611 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 612 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 613 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_generator *)
+/* 614 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 615 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 616 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 617 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 618 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 619 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 621 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 622 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 623 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *)
+/* 624 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 625 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 626 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 627 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 628 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double)
+/* 629 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 630 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 631 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 632 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 633 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 634 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 635 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 636 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 632 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 633 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 634 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double)
+/* 635 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 636 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 637 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 638 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 639 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 640 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 641 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 642 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 643 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 644 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
-/* 645 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 646 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 647 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 638 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 640 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 641 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, double, flam_tensor *)
+/* 642 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 643 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 644 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 645 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 646 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 647 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 648 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 649 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 649 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
 /* 650 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 651 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 652 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 652 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 654 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
-/* 656 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 654 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 655 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 656 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, flam_tensor *)
 /* 657 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 659 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 660 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 661 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
-/* 662 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 658 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 659 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 660 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 661 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 662 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t)
 /* 663 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 664 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 665 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 666 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 667 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 668 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 664 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 665 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 666 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 667 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 668 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, flam_tensor const *)
 /* 669 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 670 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 671 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 670 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 671 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 672 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 673 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 674 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
-/* 675 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 673 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 674 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 675 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
 /* 676 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 677 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 678 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 679 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t)
-/* 680 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 677 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 678 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 680 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 681 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 682 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 683 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t)
 /* 684 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 685 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 686 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 687 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 688 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 689 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
-/* 690 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 685 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 686 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 687 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 688 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 689 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 690 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 691 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 693 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 694 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
-/* 695 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 697 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 698 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 699 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 700 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
-/* 701 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 702 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 703 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 705 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 706 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
-/* 707 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 708 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 709 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 710 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 711 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 692 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 693 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 694 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 695 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t, int64_t const *, size_t)
+/* 696 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 697 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 698 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 699 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 700 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 701 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 702 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 703 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 704 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 705 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 706 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 707 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 708 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 709 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t)
+/* 710 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 711 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 712 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 713 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 714 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 715 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 716 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 717 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 718 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 713 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 714 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 715 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 716 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, flam_tensor const *, int64_t, int32_t, double)
+/* 717 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 718 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 719 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 720 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 722 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 723 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 724 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 725 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 726 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
-/* 727 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 728 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 730 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 731 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 732 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
-/* 733 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 734 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 735 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 736 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 737 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 738 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 739 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
-/* 740 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 741 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 742 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 743 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 720 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 721 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 722 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 723 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 724 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t)
+/* 725 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 726 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 727 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 728 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 729 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, double)
+/* 730 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 731 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 732 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 733 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 734 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 735 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, flam_tensor *)
+/* 736 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 737 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 738 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 739 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 740 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 741 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 742 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 743 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 744 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 745 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 746 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
-/* 747 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 748 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 749 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 745 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 746 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 747 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 748 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 749 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 750 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 751 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 752 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 753 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t)
 /* 755 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 756 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 757 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 758 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 756 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 757 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 758 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *)
 /* 762 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 763 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 765 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 766 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 767 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 768 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 769 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 770 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 771 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 772 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
-/* 774 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 776 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 777 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 778 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 779 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 780 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 763 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 764 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 765 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 766 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 767 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 768 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 769 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor *)
+/* 770 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 771 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 772 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 773 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 774 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 775 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 776 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 777 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 778 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *)
+/* 779 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 780 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 781 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 782 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 783 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 784 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 785 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
-/* 786 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 787 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 788 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 789 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 790 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 791 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 792 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 793 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t)
-/* 794 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 782 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 783 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, flam_tensor *)
+/* 784 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 785 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 786 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 787 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 788 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 789 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 790 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 791 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 792 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 793 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 794 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 795 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 796 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 797 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t)
 /* 798 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 799 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 800 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 799 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 800 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 801 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 802 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 802 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t const *, int64_t const *, int64_t)
 /* 803 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 804 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 805 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 806 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 807 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
-/* 808 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 809 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 810 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 811 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 812 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 813 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
-/* 814 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 815 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 816 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 804 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 805 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 806 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 807 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 808 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 809 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 810 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t)
+/* 811 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 812 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 813 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 814 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 815 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 816 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, flam_tensor const *, int64_t, int64_t, int64_t)
 /* 817 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 818 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 819 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
-/* 820 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 818 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 819 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 820 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 821 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 822 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 823 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 824 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 825 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 826 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
-/* 827 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 828 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 829 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 830 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 832 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 834 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
-/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 837 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 838 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 839 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 840 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 841 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
-/* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 843 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 844 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 845 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 846 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
-/* 847 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 849 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 850 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 851 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 852 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
-/* 853 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 854 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 855 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 857 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 858 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
-/* 859 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 861 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 862 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 863 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
-/* 864 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 867 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 868 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
-/* 870 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 871 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 872 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 873 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 874 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
-/* 875 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 876 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 878 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 879 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 880 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
-/* 881 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 882 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 883 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 884 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 885 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 886 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 887 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor_list const *, size_t)
-/* 888 */ _CFFI_OP(_CFFI_OP_POINTER, 1650), // flam_tensor_list const *
-/* 889 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 891 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int32_t)
-/* 892 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 893 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 894 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 895 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 896 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 897 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 898 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 899 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 900 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 901 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 902 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
-/* 903 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 904 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 905 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 906 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 907 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 909 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 910 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 822 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 823 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t)
+/* 824 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 825 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 826 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 827 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int32_t, int32_t, int32_t)
+/* 828 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 829 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 830 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 831 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 832 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 833 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t)
+/* 834 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 835 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 836 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 837 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 838 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, flam_tensor *)
+/* 839 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 840 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 841 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 842 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, int32_t, int32_t)
+/* 845 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 846 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 847 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 848 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 849 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 850 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t)
+/* 851 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 852 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 853 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 854 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 855 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, double, int32_t)
+/* 856 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 857 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 858 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 859 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 860 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 861 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 862 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, flam_tensor const *, flam_tensor const *, double)
+/* 863 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 864 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 865 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 866 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 867 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 868 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 869 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 870 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t)
+/* 871 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 872 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 873 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 874 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 875 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 876 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, flam_tensor *)
+/* 877 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 878 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 879 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 880 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 881 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 882 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 883 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t)
+/* 884 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 885 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 886 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 887 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 888 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 889 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 890 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor *)
+/* 891 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 892 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 893 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 894 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 895 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 896 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 897 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 898 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t)
+/* 899 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 900 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 901 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 902 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 903 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 904 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 905 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int64_t const *)
+/* 906 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 907 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 908 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 909 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 910 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 911 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 913 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 914 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 915 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 915 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
 /* 916 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
-/* 918 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 919 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 920 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 921 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 922 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 923 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 924 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 925 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 926 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t)
-/* 927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 917 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int64_t const *, size_t, int32_t)
+/* 918 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 919 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 920 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 921 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 922 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 923 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 924 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 925 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 926 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 927 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 928 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 930 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 933 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 934 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 935 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 936 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
-/* 937 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 938 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 939 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 940 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 941 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 942 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 943 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
-/* 944 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 945 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 946 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 947 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 948 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 949 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 950 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 951 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 952 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 953 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
-/* 954 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 956 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 957 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 958 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 960 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 961 */ _CFFI_OP(_CFFI_OP_POINTER, 1620), // void(*)(void *)
-/* 962 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 963 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 964 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
-/* 965 */ _CFFI_OP(_CFFI_OP_POINTER, 1632), // flam_function const *
-/* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 967 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 968 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 969 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 970 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 971 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 972 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 973 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 974 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 975 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const * const *, size_t)
-/* 976 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 977 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 978 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 979 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
-/* 980 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 981 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 982 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 983 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
-/* 985 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 988 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 989 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 990 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const *, int64_t)
-/* 991 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 992 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 993 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 994 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1611), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
-/* 995 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 996 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 997 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 998 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 999 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
-/* 1000 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 929 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t const *, size_t, int64_t const *, size_t, int64_t)
+/* 930 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 931 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 932 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 933 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 934 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 935 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 936 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 937 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t)
+/* 938 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 939 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 940 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 941 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor *)
+/* 942 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 943 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 944 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 945 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 946 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *)
+/* 947 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 948 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 949 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 950 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 951 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor *)
+/* 952 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 953 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 954 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 955 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 956 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 957 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *)
+/* 958 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 959 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 960 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 961 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 962 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 963 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double)
+/* 964 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 965 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 966 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 967 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 968 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 969 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 970 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, double, flam_tensor *)
+/* 971 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 972 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 973 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 974 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 975 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 976 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 977 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 978 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 979 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 980 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 981 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 982 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 983 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 984 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 985 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t)
+/* 986 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 987 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 988 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 989 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 990 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 991 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 992 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 993 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, flam_tensor const *, flam_tensor const *, int32_t, int32_t, flam_tensor *)
+/* 994 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 995 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 996 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 997 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 998 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 999 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1000 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1001 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1002 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
-/* 1003 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1004 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
-/* 1005 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1006 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
-/* 1007 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1008 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1009 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1010 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
-/* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 1002 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t)
+/* 1003 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1004 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1005 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1006 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1007 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_generator *)
+/* 1008 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1009 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1010 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1011 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
 /* 1012 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
-/* 1014 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_event *
-/* 1015 */ _CFFI_OP(_CFFI_OP_POINTER, 1648), // flam_stream const *
-/* 1016 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1017 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
-/* 1018 */ _CFFI_OP(_CFFI_OP_POINTER, 1630), // flam_event const *
-/* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1020 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
-/* 1021 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
-/* 1022 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
-/* 1023 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double *
+/* 1013 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, flam_tensor *)
+/* 1014 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1015 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1016 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1017 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1018 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1019 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int32_t, int32_t)
+/* 1020 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1021 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1022 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1023 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1024 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
-/* 1026 */ _CFFI_OP(_CFFI_OP_NOOP, 1018),
-/* 1027 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
-/* 1028 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1029 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
-/* 1030 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 1031 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1032 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1033 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
-/* 1034 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 1035 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1036 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1037 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1038 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
-/* 1039 */ _CFFI_OP(_CFFI_OP_POINTER, 1633), // flam_generator const *
+/* 1025 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *)
+/* 1026 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1027 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1028 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1029 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1030 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t const *, size_t)
+/* 1031 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1032 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1033 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1034 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1035 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1036 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t)
+/* 1037 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1038 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1039 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1040 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1041 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
-/* 1042 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
-/* 1043 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1044 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
-/* 1045 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
-/* 1046 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1041 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *)
+/* 1042 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1043 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1044 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1045 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1046 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1047 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1048 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
-/* 1049 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
-/* 1050 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1051 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1052 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1053 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1054 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
-/* 1055 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
-/* 1056 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1057 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1058 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
-/* 1059 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
-/* 1060 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1061 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1062 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1063 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1064 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
-/* 1065 */ _CFFI_OP(_CFFI_OP_NOOP, 333),
-/* 1066 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1067 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
-/* 1068 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_loader *
-/* 1069 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
-/* 1070 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1071 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
-/* 1073 */ _CFFI_OP(_CFFI_OP_POINTER, 1637), // flam_loader const *
-/* 1074 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t *
-/* 1075 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
-/* 1076 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1077 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
-/* 1078 */ _CFFI_OP(_CFFI_OP_POINTER, 1639), // flam_module *
-/* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1080 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1081 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
-/* 1082 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1083 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1084 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1085 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1086 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
-/* 1087 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1088 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1089 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1090 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1091 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
-/* 1092 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1093 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1094 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1048 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, flam_tensor const *, flam_tensor const *, flam_tensor *)
+/* 1049 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1050 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1051 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1052 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1053 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1054 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1055 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1056 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t)
+/* 1057 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1058 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1059 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1060 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1061 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1062 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor const *, int64_t, int64_t, int64_t, int64_t)
+/* 1063 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1064 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1065 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1066 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1067 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1068 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1069 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(flam_tensor_list const *, size_t)
+/* 1070 */ _CFFI_OP(_CFFI_OP_POINTER, 1902), // flam_tensor_list const *
+/* 1071 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1072 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1073 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int32_t)
+/* 1074 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1075 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1076 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1077 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1078 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1079 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1080 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1081 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1082 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1083 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1084 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, flam_tensor const *, int32_t, int32_t, int32_t)
+/* 1085 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1086 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1087 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1088 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1089 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1090 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1091 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1092 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 1093 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1094 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1095 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1096 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1097 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
-/* 1098 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1099 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1100 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1101 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
-/* 1102 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1104 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1105 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
-/* 1106 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1107 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1108 */ _CFFI_OP(_CFFI_OP_POINTER, 1640), // flam_module_hook const *
-/* 1109 */ _CFFI_OP(_CFFI_OP_POINTER, 334), // uint64_t *
+/* 1096 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1097 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1098 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1099 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, int32_t)
+/* 1100 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1101 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1102 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1103 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1104 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1105 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1106 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1107 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1108 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t)
+/* 1109 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
 /* 1110 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
-/* 1112 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1113 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1114 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1115 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
-/* 1116 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1111 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1112 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1113 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1114 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1115 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1116 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1117 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
-/* 1119 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1120 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1121 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
-/* 1122 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1123 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1124 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1125 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1118 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_tensor const *)
+/* 1119 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1120 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1121 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1122 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, flam_tensor const *, flam_tensor *)
+/* 1123 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1124 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1125 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
 /* 1126 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
-/* 1128 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1129 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1131 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1132 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
-/* 1133 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1134 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1137 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1138 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1139 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
-/* 1140 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1127 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t const *, int32_t, int32_t, int32_t)
+/* 1128 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1129 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1130 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1131 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1132 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1133 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1134 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(int64_t, int64_t, int64_t const *, size_t, flam_generator *, int32_t, int32_t, int32_t)
+/* 1135 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1136 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1137 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1138 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1139 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1140 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1141 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1142 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
-/* 1144 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1145 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1146 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1147 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
-/* 1148 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1149 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
-/* 1150 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1152 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1153 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
-/* 1154 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1155 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1156 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1157 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1158 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
-/* 1159 */ _CFFI_OP(_CFFI_OP_POINTER, 1647), // flam_state *
-/* 1160 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1161 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1162 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1163 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
-/* 1164 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1142 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1143 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1144 */ _CFFI_OP(_CFFI_OP_FUNCTION, 64), // flam_tensor *()(void *, int64_t const *, size_t, int64_t const *, size_t, int32_t, int32_t, void(*)(void *), void *)
+/* 1145 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1146 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1147 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1148 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1149 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1150 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1151 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1152 */ _CFFI_OP(_CFFI_OP_POINTER, 1872), // void(*)(void *)
+/* 1153 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1154 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1155 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_function const *, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t)
+/* 1156 */ _CFFI_OP(_CFFI_OP_POINTER, 1884), // flam_function const *
+/* 1157 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1158 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1159 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1160 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1161 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1162 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1163 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1164 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1165 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
-/* 1167 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
-/* 1168 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
+/* 1166 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const * const *, size_t)
+/* 1167 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1168 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1169 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
-/* 1171 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
-/* 1172 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
-/* 1173 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
-/* 1175 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1176 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1177 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
-/* 1178 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1179 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1181 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
-/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1185 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1187 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
-/* 1188 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1189 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1190 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 1191 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1192 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
-/* 1193 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1194 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1195 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1196 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1170 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const * const *, size_t, int32_t)
+/* 1171 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1172 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1173 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1174 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1175 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t)
+/* 1176 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1177 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1178 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1179 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1180 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t const *, size_t, int64_t)
+/* 1181 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1182 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1183 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1184 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1185 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1186 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t)
+/* 1187 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1188 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1189 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1190 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1863), // flam_tensor_list *()(flam_tensor const *, int64_t, int64_t)
+/* 1191 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1192 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1193 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1194 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1195 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *)
+/* 1196 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
 /* 1197 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
-/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1200 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
+/* 1198 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(char const *, int32_t *)
+/* 1199 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1200 */ _CFFI_OP(_CFFI_OP_POINTER, 21), // int32_t *
 /* 1201 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
-/* 1203 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1204 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1202 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(double, int32_t)
+/* 1203 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1204 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
 /* 1205 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
-/* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1208 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1210 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
-/* 1211 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1212 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1213 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1214 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1216 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1217 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1219 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1220 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1221 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1222 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1223 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1224 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1225 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1226 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1228 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1229 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1231 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1232 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1233 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1234 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1235 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1236 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1237 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1238 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1239 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1240 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1241 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1206 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_error const *)
+/* 1207 */ _CFFI_OP(_CFFI_OP_NOOP, 1),
+/* 1208 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1209 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event *, flam_stream const *)
+/* 1210 */ _CFFI_OP(_CFFI_OP_POINTER, 1882), // flam_event *
+/* 1211 */ _CFFI_OP(_CFFI_OP_POINTER, 1900), // flam_stream const *
+/* 1212 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1213 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *)
+/* 1214 */ _CFFI_OP(_CFFI_OP_POINTER, 1882), // flam_event const *
+/* 1215 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1216 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, flam_event const *, double *)
+/* 1217 */ _CFFI_OP(_CFFI_OP_NOOP, 1214),
+/* 1218 */ _CFFI_OP(_CFFI_OP_NOOP, 1214),
+/* 1219 */ _CFFI_OP(_CFFI_OP_POINTER, 57), // double *
+/* 1220 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1221 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_event const *, int32_t *)
+/* 1222 */ _CFFI_OP(_CFFI_OP_NOOP, 1214),
+/* 1223 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
+/* 1224 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1225 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t)
+/* 1226 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1227 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1228 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1229 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator *, uint64_t, uint64_t)
+/* 1230 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1231 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1232 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1233 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1234 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_generator const *)
+/* 1235 */ _CFFI_OP(_CFFI_OP_POINTER, 1885), // flam_generator const *
+/* 1236 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1237 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *)
+/* 1238 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
+/* 1239 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1240 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double)
+/* 1241 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
 /* 1242 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1243 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1244 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1245 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1246 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1247 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1248 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1250 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1251 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1252 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1253 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1254 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1255 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1256 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1257 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1258 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1259 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1260 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1261 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1262 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1263 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1264 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1265 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1266 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1267 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1269 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1270 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1271 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1272 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1273 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1274 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1275 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1276 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1277 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1278 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1279 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1280 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1281 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1282 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1283 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1284 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1285 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1286 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1287 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1288 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1289 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1290 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1291 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1292 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1293 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1294 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1295 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1296 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1297 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1298 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1299 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1300 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1301 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1302 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1303 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1304 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1305 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1306 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1307 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1308 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1309 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1310 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1311 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1312 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1313 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1314 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1315 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1316 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1317 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1318 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1319 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1320 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1243 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1244 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, double, double, int64_t)
+/* 1245 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
+/* 1246 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1247 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1248 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1249 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1250 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, flam_optimizer *)
+/* 1251 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
+/* 1252 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1253 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1254 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler *, uint64_t, flam_tensor const * const *, size_t)
+/* 1255 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
+/* 1256 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1257 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1258 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1259 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1260 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_grad_scaler const *)
+/* 1261 */ _CFFI_OP(_CFFI_OP_NOOP, 338),
+/* 1262 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1263 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader *, int64_t const *, size_t)
+/* 1264 */ _CFFI_OP(_CFFI_OP_POINTER, 1889), // flam_loader *
+/* 1265 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1266 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1267 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1268 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_loader const *, int64_t *, int64_t *)
+/* 1269 */ _CFFI_OP(_CFFI_OP_POINTER, 1889), // flam_loader const *
+/* 1270 */ _CFFI_OP(_CFFI_OP_POINTER, 60), // int64_t *
+/* 1271 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
+/* 1272 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1273 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *)
+/* 1274 */ _CFFI_OP(_CFFI_OP_POINTER, 1891), // flam_module *
+/* 1275 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1276 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1277 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_module *)
+/* 1278 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1279 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1280 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1281 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1282 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *)
+/* 1283 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1284 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1285 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1286 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1287 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, char const *, flam_tensor const *, int32_t)
+/* 1288 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1289 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1290 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1291 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1292 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1293 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, flam_module *)
+/* 1294 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1295 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1296 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1297 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t)
+/* 1298 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1299 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1300 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1301 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, int32_t, flam_module_hook const *, uint64_t *)
+/* 1302 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1303 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1304 */ _CFFI_OP(_CFFI_OP_POINTER, 1892), // flam_module_hook const *
+/* 1305 */ _CFFI_OP(_CFFI_OP_POINTER, 339), // uint64_t *
+/* 1306 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1307 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module *, uint64_t)
+/* 1308 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1309 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1310 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1311 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_module const *)
+/* 1312 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1313 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1314 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *)
+/* 1315 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1316 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1317 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, char const *, double, size_t)
+/* 1318 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1319 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1320 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1321 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1322 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1323 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1324 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1322 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1323 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, double, size_t)
+/* 1324 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
 /* 1325 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1327 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1328 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1329 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1330 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1331 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1332 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1333 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1334 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1335 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1336 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1338 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1339 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1340 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1341 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1342 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1343 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1344 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1345 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1346 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1326 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1327 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1328 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, flam_tensor const * const *, size_t, double, double)
+/* 1329 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1330 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1331 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1332 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1333 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1334 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1335 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer *, int32_t)
+/* 1336 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1337 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1338 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1339 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_optimizer const *, char const *, size_t, double *)
+/* 1340 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1341 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1342 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1343 */ _CFFI_OP(_CFFI_OP_NOOP, 1219),
+/* 1344 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1345 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, double)
+/* 1346 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
 /* 1347 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1348 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1349 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1350 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1351 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1352 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1353 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1354 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1355 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
-/* 1356 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1357 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1358 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1359 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1360 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1361 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1362 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1363 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1364 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1365 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1366 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
-/* 1367 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1368 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1369 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1370 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1371 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1372 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
-/* 1373 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1374 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1375 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1376 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1377 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1378 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
-/* 1379 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1380 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1381 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
-/* 1382 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1383 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1384 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1385 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
-/* 1386 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1387 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1388 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1389 */ _CFFI_OP(_CFFI_OP_POINTER, 64), // flam_tensor * *
-/* 1390 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
-/* 1391 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1392 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
-/* 1393 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1394 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1395 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
-/* 1396 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1397 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1398 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
-/* 1399 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1400 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
-/* 1401 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1402 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
-/* 1403 */ _CFFI_OP(_CFFI_OP_NOOP, 1004),
-/* 1404 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1405 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
-/* 1406 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1407 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1408 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1409 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
-/* 1410 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1411 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1412 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1413 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1414 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
-/* 1415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1416 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1419 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
-/* 1420 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1421 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 1348 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1349 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_scheduler *, flam_scheduler *, int64_t)
+/* 1350 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1351 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1352 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1353 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1354 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_state *, char const *, flam_tensor const *)
+/* 1355 */ _CFFI_OP(_CFFI_OP_POINTER, 1899), // flam_state *
+/* 1356 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1357 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1358 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1359 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *)
+/* 1360 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
+/* 1361 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1362 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, int32_t *)
+/* 1363 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
+/* 1364 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
+/* 1365 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1366 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_stream const *, uint64_t *)
+/* 1367 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
+/* 1368 */ _CFFI_OP(_CFFI_OP_NOOP, 1305),
+/* 1369 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1370 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *)
+/* 1371 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1372 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1373 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double)
+/* 1374 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1375 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1376 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1377 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, double, flam_generator *)
+/* 1378 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1379 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1380 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1381 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1382 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1383 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, flam_generator *)
+/* 1384 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1385 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1386 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1387 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1388 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, double, int32_t, flam_generator *)
+/* 1389 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1390 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1391 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1392 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1393 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1394 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_stream const *)
+/* 1395 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1396 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
+/* 1397 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1398 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, flam_tensor const *)
+/* 1399 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1400 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1401 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1402 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor *, int32_t)
+/* 1403 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1404 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1405 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1406 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, double)
+/* 1407 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1408 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1409 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1410 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1411 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1412 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1413 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1414 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1415 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1416 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1417 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1418 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1419 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1420 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1421 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
 /* 1422 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1423 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
-/* 1424 */ _CFFI_OP(_CFFI_OP_NOOP, 1074),
-/* 1425 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1426 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
-/* 1427 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1428 */ _CFFI_OP(_CFFI_OP_NOOP, 1109),
-/* 1429 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1430 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
-/* 1431 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1433 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1434 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
-/* 1435 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1436 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1437 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
-/* 1438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
-/* 1439 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1440 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
-/* 1441 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1442 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
-/* 1443 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1444 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1445 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1423 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1424 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1425 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1426 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1427 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1428 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1429 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1430 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1431 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1432 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1433 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1434 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1435 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1436 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1437 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1438 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1439 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1440 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1441 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1442 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1443 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1444 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1445 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
 /* 1446 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1447 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1448 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
-/* 1449 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1450 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1451 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1448 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1449 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1450 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1451 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
 /* 1452 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1453 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1454 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
+/* 1454 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1455 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1456 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1457 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
-/* 1458 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1459 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1460 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
-/* 1461 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1462 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1463 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1464 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1465 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1466 */ _CFFI_OP(_CFFI_OP_NOOP, 1389),
-/* 1467 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1468 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1469 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1470 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1456 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1457 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1458 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1459 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1460 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1461 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1462 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1463 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1464 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1465 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1466 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1467 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1468 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1469 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1470 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
 /* 1471 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1472 */ _CFFI_OP(_CFFI_OP_POINTER, 1611), // flam_tensor_list * *
-/* 1473 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // void * *
-/* 1474 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1475 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
-/* 1476 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1479 */ _CFFI_OP(_CFFI_OP_NOOP, 1023),
-/* 1480 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1481 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
-/* 1482 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1483 */ _CFFI_OP(_CFFI_OP_FUNCTION, 86), // int64_t const *()(flam_tensor const *)
+/* 1472 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1473 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1474 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1475 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1476 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1477 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1478 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1479 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1480 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1481 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1482 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1483 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1484 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1485 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
-/* 1487 */ _CFFI_OP(_CFFI_OP_POINTER, 1627), // flam_dataset const *
-/* 1488 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1489 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
-/* 1490 */ _CFFI_OP(_CFFI_OP_NOOP, 1073),
-/* 1491 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1492 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_module const *)
-/* 1493 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1494 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1495 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_node const *, size_t)
-/* 1496 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
-/* 1498 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1499 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_stream const *)
-/* 1500 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
-/* 1501 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1502 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *)
+/* 1486 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1487 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1488 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1489 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1490 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1491 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1492 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1493 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1494 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1495 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1496 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1497 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1498 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1499 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1500 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1501 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1502 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1503 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1504 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1505 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *, int64_t)
-/* 1506 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
-/* 1508 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1509 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(int32_t)
-/* 1510 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1511 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1512 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(void *)
-/* 1513 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1514 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1515 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
-/* 1516 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1517 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1518 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
-/* 1519 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1520 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1521 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
-/* 1522 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
-/* 1523 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1524 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
-/* 1525 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
-/* 1526 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1527 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
-/* 1528 */ _CFFI_OP(_CFFI_OP_NOOP, 888),
-/* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1530 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1659), // uint32_t()(void)
-/* 1531 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1532 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator *)
-/* 1533 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
-/* 1534 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1535 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_generator const *)
-/* 1536 */ _CFFI_OP(_CFFI_OP_NOOP, 1039),
-/* 1537 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1538 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_module const *)
-/* 1539 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
-/* 1540 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1541 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(flam_node const *)
-/* 1542 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
-/* 1543 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1544 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(int32_t)
-/* 1545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1546 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1547 */ _CFFI_OP(_CFFI_OP_FUNCTION, 334), // uint64_t()(void)
-/* 1548 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1549 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_stream const *)
-/* 1550 */ _CFFI_OP(_CFFI_OP_NOOP, 1015),
-/* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1552 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_tensor const *)
-/* 1553 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
-/* 1554 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1555 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(void)
-/* 1556 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1557 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(char const *, void *, void(*)(void *))
-/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
-/* 1559 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1560 */ _CFFI_OP(_CFFI_OP_NOOP, 961),
-/* 1561 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1562 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_dataset *)
-/* 1563 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
-/* 1564 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1565 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_error *)
-/* 1566 */ _CFFI_OP(_CFFI_OP_POINTER, 1629), // flam_error *
-/* 1567 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1568 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_event *)
-/* 1569 */ _CFFI_OP(_CFFI_OP_NOOP, 1014),
-/* 1570 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1571 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_format_options *)
-/* 1572 */ _CFFI_OP(_CFFI_OP_POINTER, 1631), // flam_format_options *
+/* 1505 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1506 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1507 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1508 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1509 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1510 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1511 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1512 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1513 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1514 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1515 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1516 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1517 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1518 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1519 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1520 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1521 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1522 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1523 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1524 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1525 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1526 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1527 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1528 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1529 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1530 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1531 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1532 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1533 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1534 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1535 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1536 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1537 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1538 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1539 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1540 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1541 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1542 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1543 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1544 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1545 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1546 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1547 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1548 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1549 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1550 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1551 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, flam_tensor const * const *, size_t, double, double, double, double, double, int32_t, int32_t, flam_tensor const *, flam_tensor const *)
+/* 1552 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1553 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1554 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1555 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1556 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1557 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1558 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1559 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1560 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1561 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1562 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1563 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1564 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1565 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1566 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1567 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1568 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1569 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1570 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1571 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1572 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1573 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_generator *)
-/* 1575 */ _CFFI_OP(_CFFI_OP_NOOP, 371),
+/* 1574 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *)
+/* 1575 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
 /* 1576 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_grad_scaler *)
-/* 1578 */ _CFFI_OP(_CFFI_OP_NOOP, 329),
-/* 1579 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_hook *)
-/* 1581 */ _CFFI_OP(_CFFI_OP_POINTER, 1635), // flam_hook *
-/* 1582 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1583 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_loader_options *)
-/* 1584 */ _CFFI_OP(_CFFI_OP_POINTER, 1638), // flam_loader_options *
-/* 1585 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1586 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_module *)
-/* 1587 */ _CFFI_OP(_CFFI_OP_NOOP, 1078),
-/* 1588 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1589 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_node *)
-/* 1590 */ _CFFI_OP(_CFFI_OP_POINTER, 1642), // flam_node *
-/* 1591 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1592 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_optimizer *)
-/* 1593 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
-/* 1594 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1595 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_saved *)
-/* 1596 */ _CFFI_OP(_CFFI_OP_POINTER, 1645), // flam_saved *
-/* 1597 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1598 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_scheduler *)
-/* 1599 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
-/* 1600 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1601 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_state *)
-/* 1602 */ _CFFI_OP(_CFFI_OP_NOOP, 1159),
-/* 1603 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1604 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_stream *)
-/* 1605 */ _CFFI_OP(_CFFI_OP_POINTER, 1648), // flam_stream *
-/* 1606 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1607 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_tensor *)
-/* 1608 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
-/* 1609 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1610 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(flam_tensor_list *)
-/* 1611 */ _CFFI_OP(_CFFI_OP_POINTER, 1650), // flam_tensor_list *
-/* 1612 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1613 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(int32_t)
-/* 1614 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1615 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1616 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(int32_t, int32_t)
-/* 1617 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1618 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
-/* 1619 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1620 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(void *)
-/* 1621 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
-/* 1622 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1623 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1660), // void()(void)
-/* 1624 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
-/* 1625 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
-/* 1626 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
-/* 1627 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
-/* 1628 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
-/* 1629 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
-/* 1630 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
-/* 1631 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
-/* 1632 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
-/* 1633 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
-/* 1634 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
-/* 1635 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
-/* 1636 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
-/* 1637 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
-/* 1638 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
-/* 1639 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
-/* 1640 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
-/* 1641 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
-/* 1642 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
-/* 1643 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
-/* 1644 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
-/* 1645 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
-/* 1646 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
-/* 1647 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
-/* 1648 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
-/* 1649 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
-/* 1650 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
-/* 1651 */ _CFFI_OP(_CFFI_OP_POINTER, 1440), // int32_t(*)(void *, double *)
-/* 1652 */ _CFFI_OP(_CFFI_OP_POINTER, 1444), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
-/* 1653 */ _CFFI_OP(_CFFI_OP_POINTER, 1450), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
-/* 1654 */ _CFFI_OP(_CFFI_OP_POINTER, 1457), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
-/* 1655 */ _CFFI_OP(_CFFI_OP_POINTER, 1462), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
-/* 1656 */ _CFFI_OP(_CFFI_OP_POINTER, 1468), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
-/* 1657 */ _CFFI_OP(_CFFI_OP_POINTER, 1475), // int32_t(*)(void *, int64_t, size_t, double *)
-/* 1658 */ _CFFI_OP(_CFFI_OP_POINTER, 1512), // int64_t(*)(void *)
-/* 1659 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
-/* 1660 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
+/* 1577 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, flam_tensor const *)
+/* 1578 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1579 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1580 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1581 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1582 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1583 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1584 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1585 */ _CFFI_OP(_CFFI_OP_POINTER, 64), // flam_tensor * *
+/* 1586 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1587 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1588 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, double, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1589 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1590 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1591 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1592 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 14),
+/* 1593 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1594 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1595 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1596 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1597 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t const *, size_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1598 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1599 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1600 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1601 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1602 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1603 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1604 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1605 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1606 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, flam_tensor * *, flam_tensor * *)
+/* 1607 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1608 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1609 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1610 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1611 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1612 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1613 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1614 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1615 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1616 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1617 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1618 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1619 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1620 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1621 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1622 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1623 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1624 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1625 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1626 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1627 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1628 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1629 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1630 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1631 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1632 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1633 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1634 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1635 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(flam_tensor const *, int64_t, int64_t, int32_t, int32_t, flam_tensor * *, flam_tensor * *)
+/* 1636 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1637 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1638 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1639 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1640 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1641 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1642 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1643 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1644 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t)
+/* 1645 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1646 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1647 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, char const *, int64_t *)
+/* 1648 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1649 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1650 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
+/* 1651 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1652 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t *, int32_t *)
+/* 1653 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1654 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
+/* 1655 */ _CFFI_OP(_CFFI_OP_NOOP, 1200),
+/* 1656 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1657 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t)
+/* 1658 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1659 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1660 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1661 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t)
+/* 1662 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1663 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1664 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1665 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1666 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int32_t, int32_t, int32_t, uint64_t *)
+/* 1667 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1668 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1669 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1670 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1671 */ _CFFI_OP(_CFFI_OP_NOOP, 1305),
+/* 1672 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1673 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, int64_t *, int64_t *)
+/* 1674 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1675 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
+/* 1676 */ _CFFI_OP(_CFFI_OP_NOOP, 1270),
+/* 1677 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1678 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int32_t, uint64_t *)
+/* 1679 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1680 */ _CFFI_OP(_CFFI_OP_NOOP, 1305),
+/* 1681 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1682 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(int64_t, int32_t)
+/* 1683 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1684 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1685 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1686 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(size_t)
+/* 1687 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1688 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1689 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(uint64_t)
+/* 1690 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 24),
+/* 1691 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1692 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, double *)
+/* 1693 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1694 */ _CFFI_OP(_CFFI_OP_NOOP, 1219),
+/* 1695 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1696 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1697 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1698 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1699 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1700 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1701 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1702 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1703 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1704 */ _CFFI_OP(_CFFI_OP_NOOP, 44),
+/* 1705 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1706 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1707 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1708 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1709 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor * *)
+/* 1710 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1711 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1712 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1713 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1714 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1715 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1716 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1717 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1718 */ _CFFI_OP(_CFFI_OP_NOOP, 1585),
+/* 1719 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1720 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1721 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1722 */ _CFFI_OP(_CFFI_OP_NOOP, 86),
+/* 1723 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1724 */ _CFFI_OP(_CFFI_OP_POINTER, 1863), // flam_tensor_list * *
+/* 1725 */ _CFFI_OP(_CFFI_OP_POINTER, 306), // void * *
+/* 1726 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1727 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void *, int64_t, size_t, double *)
+/* 1728 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1729 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1730 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1731 */ _CFFI_OP(_CFFI_OP_NOOP, 1219),
+/* 1732 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1733 */ _CFFI_OP(_CFFI_OP_FUNCTION, 21), // int32_t()(void)
+/* 1734 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1735 */ _CFFI_OP(_CFFI_OP_FUNCTION, 86), // int64_t const *()(flam_tensor const *)
+/* 1736 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1737 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1738 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_dataset const *)
+/* 1739 */ _CFFI_OP(_CFFI_OP_POINTER, 1879), // flam_dataset const *
+/* 1740 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1741 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_loader const *)
+/* 1742 */ _CFFI_OP(_CFFI_OP_NOOP, 1269),
+/* 1743 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1744 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_module const *)
+/* 1745 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1746 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1747 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_node const *, size_t)
+/* 1748 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1749 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 28),
+/* 1750 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1751 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_stream const *)
+/* 1752 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
+/* 1753 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1754 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *)
+/* 1755 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1756 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1757 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(flam_tensor const *, int64_t)
+/* 1758 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1759 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 23),
+/* 1760 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1761 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(int32_t)
+/* 1762 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1763 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1764 */ _CFFI_OP(_CFFI_OP_FUNCTION, 60), // int64_t()(void *)
+/* 1765 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1766 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1767 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_module const *)
+/* 1768 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1769 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1770 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_node const *)
+/* 1771 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1772 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1773 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_optimizer const *)
+/* 1774 */ _CFFI_OP(_CFFI_OP_NOOP, 30),
+/* 1775 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1776 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_state const *)
+/* 1777 */ _CFFI_OP(_CFFI_OP_NOOP, 14),
+/* 1778 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1779 */ _CFFI_OP(_CFFI_OP_FUNCTION, 8), // size_t()(flam_tensor_list const *)
+/* 1780 */ _CFFI_OP(_CFFI_OP_NOOP, 1070),
+/* 1781 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1782 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1911), // uint32_t()(void)
+/* 1783 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1784 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_generator *)
+/* 1785 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1786 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1787 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_generator const *)
+/* 1788 */ _CFFI_OP(_CFFI_OP_NOOP, 1235),
+/* 1789 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1790 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_module const *)
+/* 1791 */ _CFFI_OP(_CFFI_OP_NOOP, 4),
+/* 1792 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1793 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(flam_node const *)
+/* 1794 */ _CFFI_OP(_CFFI_OP_NOOP, 11),
+/* 1795 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1796 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(int32_t)
+/* 1797 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1798 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1799 */ _CFFI_OP(_CFFI_OP_FUNCTION, 339), // uint64_t()(void)
+/* 1800 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1801 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_stream const *)
+/* 1802 */ _CFFI_OP(_CFFI_OP_NOOP, 1211),
+/* 1803 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1804 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(flam_tensor const *)
+/* 1805 */ _CFFI_OP(_CFFI_OP_NOOP, 18),
+/* 1806 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1807 */ _CFFI_OP(_CFFI_OP_FUNCTION, 306), // void *()(void)
+/* 1808 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1809 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(char const *, void *, void(*)(void *))
+/* 1810 */ _CFFI_OP(_CFFI_OP_NOOP, 72),
+/* 1811 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1812 */ _CFFI_OP(_CFFI_OP_NOOP, 1152),
+/* 1813 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1814 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_dataset *)
+/* 1815 */ _CFFI_OP(_CFFI_OP_NOOP, 68),
+/* 1816 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1817 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_error *)
+/* 1818 */ _CFFI_OP(_CFFI_OP_POINTER, 1881), // flam_error *
+/* 1819 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1820 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_event *)
+/* 1821 */ _CFFI_OP(_CFFI_OP_NOOP, 1210),
+/* 1822 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1823 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_format_options *)
+/* 1824 */ _CFFI_OP(_CFFI_OP_POINTER, 1883), // flam_format_options *
+/* 1825 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1826 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_generator *)
+/* 1827 */ _CFFI_OP(_CFFI_OP_NOOP, 386),
+/* 1828 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1829 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_grad_scaler *)
+/* 1830 */ _CFFI_OP(_CFFI_OP_NOOP, 334),
+/* 1831 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1832 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_hook *)
+/* 1833 */ _CFFI_OP(_CFFI_OP_POINTER, 1887), // flam_hook *
+/* 1834 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1835 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_loader_options *)
+/* 1836 */ _CFFI_OP(_CFFI_OP_POINTER, 1890), // flam_loader_options *
+/* 1837 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1838 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_module *)
+/* 1839 */ _CFFI_OP(_CFFI_OP_NOOP, 1274),
+/* 1840 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1841 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_node *)
+/* 1842 */ _CFFI_OP(_CFFI_OP_POINTER, 1894), // flam_node *
+/* 1843 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1844 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_optimizer *)
+/* 1845 */ _CFFI_OP(_CFFI_OP_NOOP, 208),
+/* 1846 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1847 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_saved *)
+/* 1848 */ _CFFI_OP(_CFFI_OP_POINTER, 1897), // flam_saved *
+/* 1849 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1850 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_scheduler *)
+/* 1851 */ _CFFI_OP(_CFFI_OP_NOOP, 280),
+/* 1852 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1853 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_state *)
+/* 1854 */ _CFFI_OP(_CFFI_OP_NOOP, 1355),
+/* 1855 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1856 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_stream *)
+/* 1857 */ _CFFI_OP(_CFFI_OP_POINTER, 1900), // flam_stream *
+/* 1858 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1859 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_tensor *)
+/* 1860 */ _CFFI_OP(_CFFI_OP_NOOP, 64),
+/* 1861 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1862 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(flam_tensor_list *)
+/* 1863 */ _CFFI_OP(_CFFI_OP_POINTER, 1902), // flam_tensor_list *
+/* 1864 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1865 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(int32_t)
+/* 1866 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1867 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1868 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(int32_t, int32_t)
+/* 1869 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1870 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 21),
+/* 1871 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1872 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(void *)
+/* 1873 */ _CFFI_OP(_CFFI_OP_NOOP, 306),
+/* 1874 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1875 */ _CFFI_OP(_CFFI_OP_FUNCTION, 1912), // void()(void)
+/* 1876 */ _CFFI_OP(_CFFI_OP_FUNCTION_END, 0),
+/* 1877 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 2), // char
+/* 1878 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 0), // flam_closure
+/* 1879 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 1), // flam_dataset
+/* 1880 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 2), // flam_dataset_vtable
+/* 1881 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 3), // flam_error
+/* 1882 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 4), // flam_event
+/* 1883 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 5), // flam_format_options
+/* 1884 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 6), // flam_function
+/* 1885 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 7), // flam_generator
+/* 1886 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 8), // flam_grad_scaler
+/* 1887 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 9), // flam_hook
+/* 1888 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 10), // flam_hook_callback
+/* 1889 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 11), // flam_loader
+/* 1890 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 12), // flam_loader_options
+/* 1891 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 13), // flam_module
+/* 1892 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 14), // flam_module_hook
+/* 1893 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 15), // flam_module_vtable
+/* 1894 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 16), // flam_node
+/* 1895 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 17), // flam_optimizer
+/* 1896 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 18), // flam_rate_callback
+/* 1897 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 19), // flam_saved
+/* 1898 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 20), // flam_scheduler
+/* 1899 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 21), // flam_state
+/* 1900 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 22), // flam_stream
+/* 1901 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 23), // flam_tensor
+/* 1902 */ _CFFI_OP(_CFFI_OP_STRUCT_UNION, 24), // flam_tensor_list
+/* 1903 */ _CFFI_OP(_CFFI_OP_POINTER, 1692), // int32_t(*)(void *, double *)
+/* 1904 */ _CFFI_OP(_CFFI_OP_POINTER, 1696), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *)
+/* 1905 */ _CFFI_OP(_CFFI_OP_POINTER, 1702), // int32_t(*)(void *, flam_tensor const * const *, size_t, flam_tensor * *, size_t)
+/* 1906 */ _CFFI_OP(_CFFI_OP_POINTER, 1709), // int32_t(*)(void *, flam_tensor const *, flam_tensor * *)
+/* 1907 */ _CFFI_OP(_CFFI_OP_POINTER, 1714), // int32_t(*)(void *, flam_tensor const *, flam_tensor const *, flam_tensor * *)
+/* 1908 */ _CFFI_OP(_CFFI_OP_POINTER, 1720), // int32_t(*)(void *, int64_t const *, size_t, flam_tensor_list * *, void * *)
+/* 1909 */ _CFFI_OP(_CFFI_OP_POINTER, 1727), // int32_t(*)(void *, int64_t, size_t, double *)
+/* 1910 */ _CFFI_OP(_CFFI_OP_POINTER, 1764), // int64_t(*)(void *)
+/* 1911 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 22), // uint32_t
+/* 1912 */ _CFFI_OP(_CFFI_OP_PRIMITIVE, 0), // void
 };
 
 static struct _cffi_externpy_s _cffi_externpy__flam_py_closure_call =
@@ -4264,6 +4524,245 @@ _cffi_f_flam_add_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_add_out _cffi_d_flam_add_out
 #endif
 
+static flam_tensor * _cffi_d_flam_addbmm(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
+{
+  return flam_addbmm(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addbmm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_addbmm", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addbmm(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addbmm _cffi_d_flam_addbmm
+#endif
+
+static flam_tensor * _cffi_d_flam_addbmm_(flam_tensor * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
+{
+  return flam_addbmm_(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addbmm_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_addbmm_", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addbmm_(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addbmm_ _cffi_d_flam_addbmm_
+#endif
+
+static flam_tensor * _cffi_d_flam_addbmm_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4, flam_tensor * x5)
+{
+  return flam_addbmm_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addbmm_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_addbmm_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addbmm_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addbmm_out _cffi_d_flam_addbmm_out
+#endif
+
 static flam_tensor * _cffi_d_flam_addcdiv(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3)
 {
   return flam_addcdiv(x0, x1, x2, x3);
@@ -4945,6 +5444,484 @@ _cffi_f_flam_addmm_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_addmm_out _cffi_d_flam_addmm_out
 #endif
 
+static flam_tensor * _cffi_d_flam_addmv(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
+{
+  return flam_addmv(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addmv(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_addmv", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addmv(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addmv _cffi_d_flam_addmv
+#endif
+
+static flam_tensor * _cffi_d_flam_addmv_(flam_tensor * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
+{
+  return flam_addmv_(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addmv_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_addmv_", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addmv_(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addmv_ _cffi_d_flam_addmv_
+#endif
+
+static flam_tensor * _cffi_d_flam_addmv_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4, flam_tensor * x5)
+{
+  return flam_addmv_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addmv_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_addmv_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addmv_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addmv_out _cffi_d_flam_addmv_out
+#endif
+
+static flam_tensor * _cffi_d_flam_addr(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
+{
+  return flam_addr(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addr(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_addr", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addr(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addr _cffi_d_flam_addr
+#endif
+
+static flam_tensor * _cffi_d_flam_addr_(flam_tensor * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4)
+{
+  return flam_addr_(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addr_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_addr_", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addr_(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addr_ _cffi_d_flam_addr_
+#endif
+
+static flam_tensor * _cffi_d_flam_addr_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, double x3, double x4, flam_tensor * x5)
+{
+  return flam_addr_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_addr_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor const * x2;
+  double x3;
+  double x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_addr_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = (double)_cffi_to_c_double(arg4);
+  if (x4 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_addr_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_addr_out _cffi_d_flam_addr_out
+#endif
+
 static flam_tensor * _cffi_d_flam_all(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3)
 {
   return flam_all(x0, x1, x2, x3);
@@ -5366,6 +6343,87 @@ _cffi_f_flam_amin_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_amin_out _cffi_d_flam_amin_out
+#endif
+
+static int32_t _cffi_d_flam_aminmax(flam_tensor const * x0, int64_t const * x1, int32_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_aminmax(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_aminmax(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  int32_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_aminmax", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_aminmax(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_aminmax _cffi_d_flam_aminmax
 #endif
 
 static flam_tensor * _cffi_d_flam_any(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3)
@@ -5873,6 +6931,66 @@ _cffi_f_flam_argmin_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_argmin_out _cffi_d_flam_argmin_out
+#endif
+
+static flam_tensor * _cffi_d_flam_argsort(flam_tensor const * x0, int64_t x1, int32_t x2, int32_t x3)
+{
+  return flam_argsort(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_argsort(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int32_t x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_argsort", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_argsort(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_argsort _cffi_d_flam_argsort
 #endif
 
 static flam_tensor * _cffi_d_flam_as_strided(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t const * x3, size_t x4, int64_t x5)
@@ -7185,10 +8303,10 @@ _cffi_f_flam_autocast_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1109), arg4, (char **)&x4);
+      _cffi_type(1305), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1109), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1305), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7771,10 +8889,10 @@ _cffi_f_flam_bernoulli(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg1, (char **)&x1);
+      _cffi_type(386), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -7830,10 +8948,10 @@ _cffi_f_flam_bernoulli_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg2, (char **)&x2);
+      _cffi_type(386), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -8983,6 +10101,54 @@ _cffi_f_flam_bitwise_xor_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_bitwise_xor_out _cffi_d_flam_bitwise_xor_out
 #endif
 
+static flam_tensor * _cffi_d_flam_block_diag(flam_tensor const * const * x0, size_t x1)
+{
+  return flam_block_diag(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_block_diag(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_block_diag", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_block_diag(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_block_diag _cffi_d_flam_block_diag
+#endif
+
 static flam_tensor * _cffi_d_flam_bmm(flam_tensor const * x0, flam_tensor const * x1)
 {
   return flam_bmm(x0, x1);
@@ -9140,7 +10306,7 @@ _cffi_f_flam_broadcast_tensors(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -9205,6 +10371,195 @@ _cffi_f_flam_broadcast_to(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_broadcast_to _cffi_d_flam_broadcast_to
+#endif
+
+static flam_tensor * _cffi_d_flam_bucketize(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3)
+{
+  return flam_bucketize(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bucketize(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_bucketize", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bucketize(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bucketize _cffi_d_flam_bucketize
+#endif
+
+static flam_tensor * _cffi_d_flam_bucketize_out(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, flam_tensor * x4)
+{
+  return flam_bucketize_out(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_bucketize_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  flam_tensor * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_bucketize_out", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_bucketize_out(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_bucketize_out _cffi_d_flam_bucketize_out
+#endif
+
+static flam_tensor * _cffi_d_flam_cartesian_prod(flam_tensor const * const * x0, size_t x1)
+{
+  return flam_cartesian_prod(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cartesian_prod(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_cartesian_prod", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cartesian_prod(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cartesian_prod _cffi_d_flam_cartesian_prod
 #endif
 
 static flam_tensor * _cffi_d_flam_cat(flam_tensor const * const * x0, size_t x1, int64_t x2)
@@ -9324,6 +10679,71 @@ _cffi_f_flam_cat_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_cat_out _cffi_d_flam_cat_out
+#endif
+
+static flam_tensor * _cffi_d_flam_cdist(flam_tensor const * x0, flam_tensor const * x1, double x2, int32_t x3)
+{
+  return flam_cdist(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cdist(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  double x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cdist", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cdist(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cdist _cffi_d_flam_cdist
 #endif
 
 static flam_tensor * _cffi_d_flam_ceil(flam_tensor const * x0)
@@ -9635,7 +11055,7 @@ _cffi_f_flam_chunk(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -10278,6 +11698,113 @@ _cffi_f_flam_clone(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_clone _cffi_d_flam_clone
 #endif
 
+static flam_tensor * _cffi_d_flam_column_stack(flam_tensor const * const * x0, size_t x1)
+{
+  return flam_column_stack(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_column_stack(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_column_stack", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_column_stack(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_column_stack _cffi_d_flam_column_stack
+#endif
+
+static flam_tensor * _cffi_d_flam_column_stack_out(flam_tensor const * const * x0, size_t x1, flam_tensor * x2)
+{
+  return flam_column_stack_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_column_stack_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * const * x0;
+  size_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_column_stack_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, size_t);
+  if (x1 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_column_stack_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_column_stack_out _cffi_d_flam_column_stack_out
+#endif
+
 static flam_scheduler * _cffi_d_flam_constant_lr_new(flam_optimizer * x0, double x1, int64_t x2)
 {
   return flam_constant_lr_new(x0, x1, x2);
@@ -10750,6 +12277,214 @@ _cffi_f_flam_conv_transpose2d(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_conv_transpose2d _cffi_d_flam_conv_transpose2d
 #endif
 
+static flam_tensor * _cffi_d_flam_copysign(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_copysign(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_copysign(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_copysign", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_copysign(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_copysign _cffi_d_flam_copysign
+#endif
+
+static flam_tensor * _cffi_d_flam_copysign_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_copysign_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_copysign_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_copysign_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_copysign_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_copysign_ _cffi_d_flam_copysign_
+#endif
+
+static flam_tensor * _cffi_d_flam_copysign_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_copysign_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_copysign_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_copysign_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_copysign_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_copysign_out _cffi_d_flam_copysign_out
+#endif
+
+static flam_tensor * _cffi_d_flam_corrcoef(flam_tensor const * x0)
+{
+  return flam_corrcoef(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_corrcoef(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_corrcoef(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_corrcoef _cffi_d_flam_corrcoef
+#endif
+
 static flam_tensor * _cffi_d_flam_cos(flam_tensor const * x0)
 {
   return flam_cos(x0);
@@ -11181,6 +12916,140 @@ _cffi_f_flam_count_nonzero(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_count_nonzero _cffi_d_flam_count_nonzero
 #endif
 
+static flam_tensor * _cffi_d_flam_cov(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3)
+{
+  return flam_cov(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cov(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cov", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cov(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cov _cffi_d_flam_cov
+#endif
+
+static flam_tensor * _cffi_d_flam_cross(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2)
+{
+  return flam_cross(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cross(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t const * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_cross", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cross(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cross _cffi_d_flam_cross
+#endif
+
 static flam_tensor * _cffi_d_flam_cross_entropy(flam_tensor const * x0, flam_tensor const * x1, flam_tensor const * x2, int64_t x3, int32_t x4, double x5)
 {
   return flam_cross_entropy(x0, x1, x2, x3, x4, x5);
@@ -11263,6 +13132,81 @@ _cffi_f_flam_cross_entropy(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_cross_entropy _cffi_d_flam_cross_entropy
 #endif
 
+static flam_tensor * _cffi_d_flam_cross_out(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2, flam_tensor * x3)
+{
+  return flam_cross_out(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cross_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t const * x2;
+  flam_tensor * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cross_out", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cross_out(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cross_out _cffi_d_flam_cross_out
+#endif
+
 static char const * _cffi_d_flam_cuda_unavailable_reason(void)
 {
   return flam_cuda_unavailable_reason();
@@ -11287,6 +13231,146 @@ _cffi_f_flam_cuda_unavailable_reason(PyObject *self, PyObject *noarg)
 }
 #else
 #  define _cffi_f_flam_cuda_unavailable_reason _cffi_d_flam_cuda_unavailable_reason
+#endif
+
+static int32_t _cffi_d_flam_cummax(flam_tensor const * x0, int64_t x1, flam_tensor * * x2, flam_tensor * * x3)
+{
+  return flam_cummax(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cummax(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor * * x2;
+  flam_tensor * * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cummax", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cummax(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cummax _cffi_d_flam_cummax
+#endif
+
+static int32_t _cffi_d_flam_cummin(flam_tensor const * x0, int64_t x1, flam_tensor * * x2, flam_tensor * * x3)
+{
+  return flam_cummin(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cummin(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor * * x2;
+  flam_tensor * * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_cummin", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cummin(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cummin _cffi_d_flam_cummin
 #endif
 
 static flam_tensor * _cffi_d_flam_cumprod(flam_tensor const * x0, int64_t x1, int32_t x2)
@@ -11635,6 +13719,119 @@ _cffi_f_flam_cumsum_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_cumsum_out _cffi_d_flam_cumsum_out
 #endif
 
+static flam_tensor * _cffi_d_flam_cumulative_trapezoid(flam_tensor const * x0, flam_tensor const * x1, int64_t x2)
+{
+  return flam_cumulative_trapezoid(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cumulative_trapezoid(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_cumulative_trapezoid", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cumulative_trapezoid(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cumulative_trapezoid _cffi_d_flam_cumulative_trapezoid
+#endif
+
+static flam_tensor * _cffi_d_flam_cumulative_trapezoid_dx(flam_tensor const * x0, double x1, int64_t x2)
+{
+  return flam_cumulative_trapezoid_dx(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_cumulative_trapezoid_dx(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_cumulative_trapezoid_dx", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_cumulative_trapezoid_dx(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_cumulative_trapezoid_dx _cffi_d_flam_cumulative_trapezoid_dx
+#endif
+
 static flam_scheduler * _cffi_d_flam_cyclic_lr_new(flam_optimizer * x0, double x1, double x2, double x3, double x4, int32_t x5, double x6, int32_t x7, double x8, double x9)
 {
   return flam_cyclic_lr_new(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9);
@@ -11868,10 +14065,10 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1487), arg0, (char **)&x0);
+      _cffi_type(1739), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_dataset const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1487), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1739), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -11889,6 +14086,135 @@ _cffi_f_flam_dataset_size(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_dataset_size _cffi_d_flam_dataset_size
+#endif
+
+static flam_tensor * _cffi_d_flam_deg2rad(flam_tensor const * x0)
+{
+  return flam_deg2rad(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_deg2rad(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_deg2rad(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_deg2rad _cffi_d_flam_deg2rad
+#endif
+
+static flam_tensor * _cffi_d_flam_deg2rad_(flam_tensor * x0)
+{
+  return flam_deg2rad_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_deg2rad_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_deg2rad_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_deg2rad_ _cffi_d_flam_deg2rad_
+#endif
+
+static flam_tensor * _cffi_d_flam_deg2rad_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_deg2rad_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_deg2rad_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_deg2rad_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_deg2rad_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_deg2rad_out _cffi_d_flam_deg2rad_out
 #endif
 
 static flam_tensor * _cffi_d_flam_detach(flam_tensor const * x0)
@@ -11996,19 +14322,19 @@ _cffi_f_flam_device_capability(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1004), arg1, (char **)&x1);
+      _cffi_type(1200), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1004), arg2, (char **)&x2);
+      _cffi_type(1200), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1004), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1200), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12215,19 +14541,19 @@ _cffi_f_flam_device_memory_info(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1074), arg1, (char **)&x1);
+      _cffi_type(1270), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1074), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1270), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1074), arg2, (char **)&x2);
+      _cffi_type(1270), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1074), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1270), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12367,10 +14693,10 @@ _cffi_f_flam_device_parse(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1004), arg1, (char **)&x1);
+      _cffi_type(1200), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12415,10 +14741,10 @@ _cffi_f_flam_device_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1109), arg1, (char **)&x1);
+      _cffi_type(1305), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1109), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1305), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -12558,6 +14884,221 @@ _cffi_f_flam_device_unavailable_reason(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_device_unavailable_reason _cffi_d_flam_device_unavailable_reason
 #endif
 
+static flam_tensor * _cffi_d_flam_diag(flam_tensor const * x0, int64_t x1)
+{
+  return flam_diag(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_diag(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_diag", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_diag(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_diag _cffi_d_flam_diag
+#endif
+
+static flam_tensor * _cffi_d_flam_diag_embed(flam_tensor const * x0, int64_t x1, int64_t x2, int64_t x3)
+{
+  return flam_diag_embed(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_diag_embed(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int64_t x2;
+  int64_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_diag_embed", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_diag_embed(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_diag_embed _cffi_d_flam_diag_embed
+#endif
+
+static flam_tensor * _cffi_d_flam_diag_out(flam_tensor const * x0, int64_t x1, flam_tensor * x2)
+{
+  return flam_diag_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_diag_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_diag_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_diag_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_diag_out _cffi_d_flam_diag_out
+#endif
+
+static flam_tensor * _cffi_d_flam_diagflat(flam_tensor const * x0, int64_t x1)
+{
+  return flam_diagflat(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_diagflat(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_diagflat", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_diagflat(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_diagflat _cffi_d_flam_diagflat
+#endif
+
 static flam_tensor * _cffi_d_flam_diagonal(flam_tensor const * x0, int64_t x1, int64_t x2, int64_t x3)
 {
   return flam_diagonal(x0, x1, x2, x3);
@@ -12616,6 +15157,428 @@ _cffi_f_flam_diagonal(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_diagonal _cffi_d_flam_diagonal
+#endif
+
+static flam_tensor * _cffi_d_flam_diagonal_scatter(flam_tensor const * x0, flam_tensor const * x1, int64_t x2, int64_t x3, int64_t x4)
+{
+  return flam_diagonal_scatter(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_diagonal_scatter(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  int64_t x3;
+  int64_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_diagonal_scatter", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int64_t);
+  if (x4 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_diagonal_scatter(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_diagonal_scatter _cffi_d_flam_diagonal_scatter
+#endif
+
+static flam_tensor * _cffi_d_flam_diff(flam_tensor const * x0, int64_t x1, int64_t x2, flam_tensor const * x3, flam_tensor const * x4)
+{
+  return flam_diff(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_diff(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int64_t x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_diff", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_diff(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_diff _cffi_d_flam_diff
+#endif
+
+static flam_tensor * _cffi_d_flam_diff_out(flam_tensor const * x0, int64_t x1, int64_t x2, flam_tensor const * x3, flam_tensor const * x4, flam_tensor * x5)
+{
+  return flam_diff_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_diff_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int64_t x2;
+  flam_tensor const * x3;
+  flam_tensor const * x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_diff_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_diff_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_diff_out _cffi_d_flam_diff_out
+#endif
+
+static flam_tensor * _cffi_d_flam_digamma(flam_tensor const * x0)
+{
+  return flam_digamma(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_digamma(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_digamma(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_digamma _cffi_d_flam_digamma
+#endif
+
+static flam_tensor * _cffi_d_flam_digamma_(flam_tensor * x0)
+{
+  return flam_digamma_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_digamma_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_digamma_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_digamma_ _cffi_d_flam_digamma_
+#endif
+
+static flam_tensor * _cffi_d_flam_digamma_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_digamma_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_digamma_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_digamma_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_digamma_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_digamma_out _cffi_d_flam_digamma_out
+#endif
+
+static flam_tensor * _cffi_d_flam_dist(flam_tensor const * x0, flam_tensor const * x1, double x2)
+{
+  return flam_dist(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_dist(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  double x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_dist", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = (double)_cffi_to_c_double(arg2);
+  if (x2 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_dist(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_dist _cffi_d_flam_dist
 #endif
 
 static flam_tensor * _cffi_d_flam_div(flam_tensor const * x0, flam_tensor const * x1, int32_t x2)
@@ -13031,6 +15994,113 @@ _cffi_f_flam_dropout_(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_dropout_ _cffi_d_flam_dropout_
 #endif
 
+static flam_tensor_list * _cffi_d_flam_dsplit(flam_tensor const * x0, int64_t x1)
+{
+  return flam_dsplit(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_dsplit(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_dsplit", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_dsplit(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_dsplit _cffi_d_flam_dsplit
+#endif
+
+static flam_tensor_list * _cffi_d_flam_dsplit_at(flam_tensor const * x0, int64_t const * x1, size_t x2)
+{
+  return flam_dsplit_at(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_dsplit_at(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_dsplit_at", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_dsplit_at(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_dsplit_at _cffi_d_flam_dsplit_at
+#endif
+
 static flam_tensor * _cffi_d_flam_dstack(flam_tensor const * const * x0, size_t x1)
 {
   return flam_dstack(x0, x1);
@@ -13077,6 +16147,65 @@ _cffi_f_flam_dstack(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_dstack _cffi_d_flam_dstack
+#endif
+
+static flam_tensor * _cffi_d_flam_einsum(char const * x0, flam_tensor const * const * x1, size_t x2)
+{
+  return flam_einsum(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_einsum(PyObject *self, PyObject *args)
+{
+  char const * x0;
+  flam_tensor const * const * x1;
+  size_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_einsum", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(72), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (char const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(72), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(44), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const * const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(44), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_einsum(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_einsum _cffi_d_flam_einsum
 #endif
 
 static flam_tensor * _cffi_d_flam_elu(flam_tensor const * x0, double x1)
@@ -13876,6 +17005,135 @@ _cffi_f_flam_erfc_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_erfc_out _cffi_d_flam_erfc_out
 #endif
 
+static flam_tensor * _cffi_d_flam_erfinv(flam_tensor const * x0)
+{
+  return flam_erfinv(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfinv(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfinv(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfinv _cffi_d_flam_erfinv
+#endif
+
+static flam_tensor * _cffi_d_flam_erfinv_(flam_tensor * x0)
+{
+  return flam_erfinv_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfinv_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfinv_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfinv_ _cffi_d_flam_erfinv_
+#endif
+
+static flam_tensor * _cffi_d_flam_erfinv_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_erfinv_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_erfinv_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_erfinv_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_erfinv_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_erfinv_out _cffi_d_flam_erfinv_out
+#endif
+
 static void _cffi_d_flam_error_clear(void)
 {
   flam_error_clear();
@@ -14067,10 +17325,10 @@ _cffi_f_flam_error_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1566), arg0, (char **)&x0);
+      _cffi_type(1818), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1566), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1818), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14103,10 +17361,10 @@ _cffi_f_flam_error_restore(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1566), arg0, (char **)&x0);
+      _cffi_type(1818), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_error *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1566), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1818), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14164,7 +17422,7 @@ _cffi_f_flam_error_set(PyObject *self, PyObject *args)
       return NULL;
   }
 
-  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(961));
+  x2 = (void(*)(void *))_cffi_to_c_pointer(arg2, _cffi_type(1152));
   if (x2 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -14202,7 +17460,7 @@ _cffi_f_flam_error_take(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1566));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1818));
   return pyresult;
 }
 #else
@@ -14224,10 +17482,10 @@ _cffi_f_flam_event_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1018), arg0, (char **)&x0);
+      _cffi_type(1214), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1214), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14270,28 +17528,28 @@ _cffi_f_flam_event_elapsed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1018), arg0, (char **)&x0);
+      _cffi_type(1214), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1214), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1018), arg1, (char **)&x1);
+      _cffi_type(1214), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1018), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1214), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1023), arg2, (char **)&x2);
+      _cffi_type(1219), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1023), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1219), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14344,7 +17602,7 @@ _cffi_f_flam_event_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1014));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1210));
   return pyresult;
 }
 #else
@@ -14372,19 +17630,19 @@ _cffi_f_flam_event_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1018), arg0, (char **)&x0);
+      _cffi_type(1214), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1018), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1214), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1004), arg1, (char **)&x1);
+      _cffi_type(1200), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14425,19 +17683,19 @@ _cffi_f_flam_event_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1014), arg0, (char **)&x0);
+      _cffi_type(1210), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1014), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1210), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg1, (char **)&x1);
+      _cffi_type(1211), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14470,10 +17728,10 @@ _cffi_f_flam_event_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1014), arg0, (char **)&x0);
+      _cffi_type(1210), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1014), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1210), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -14506,10 +17764,10 @@ _cffi_f_flam_event_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1014), arg0, (char **)&x0);
+      _cffi_type(1210), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_event *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1014), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1210), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15064,10 +18322,10 @@ _cffi_f_flam_exponential_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg2, (char **)&x2);
+      _cffi_type(386), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -15252,6 +18510,65 @@ _cffi_f_flam_fill_(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_fill_ _cffi_d_flam_fill_
+#endif
+
+static flam_tensor * _cffi_d_flam_fill_diagonal_(flam_tensor * x0, flam_tensor const * x1, int32_t x2)
+{
+  return flam_fill_diagonal_(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_fill_diagonal_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_fill_diagonal_", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_fill_diagonal_(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_fill_diagonal_ _cffi_d_flam_fill_diagonal_
 #endif
 
 static flam_tensor * _cffi_d_flam_flatten(flam_tensor const * x0, int64_t x1, int64_t x2)
@@ -15441,6 +18758,176 @@ _cffi_f_flam_flipud(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_flipud _cffi_d_flam_flipud
+#endif
+
+static flam_tensor * _cffi_d_flam_float_power(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_float_power(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_float_power(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_float_power", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_float_power(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_float_power _cffi_d_flam_float_power
+#endif
+
+static flam_tensor * _cffi_d_flam_float_power_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_float_power_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_float_power_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_float_power_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_float_power_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_float_power_ _cffi_d_flam_float_power_
+#endif
+
+static flam_tensor * _cffi_d_flam_float_power_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_float_power_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_float_power_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_float_power_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_float_power_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_float_power_out _cffi_d_flam_float_power_out
 #endif
 
 static flam_tensor * _cffi_d_flam_floor(flam_tensor const * x0)
@@ -16159,10 +19646,10 @@ _cffi_f_flam_format_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1572), arg0, (char **)&x0);
+      _cffi_type(1824), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_format_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1572), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1824), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16588,10 +20075,10 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(965), arg0, (char **)&x0);
+      _cffi_type(1156), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_function const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(965), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1156), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -16655,7 +20142,7 @@ _cffi_f_flam_function_record(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -17063,7 +20550,7 @@ _cffi_f_flam_generator_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(371));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(386));
   return pyresult;
 }
 #else
@@ -17085,10 +20572,10 @@ _cffi_f_flam_generator_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1039), arg0, (char **)&x0);
+      _cffi_type(1235), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1039), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17123,10 +20610,10 @@ _cffi_f_flam_generator_initial_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1039), arg0, (char **)&x0);
+      _cffi_type(1235), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1039), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17167,10 +20654,10 @@ _cffi_f_flam_generator_manual_seed(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg0, (char **)&x0);
+      _cffi_type(386), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17217,7 +20704,7 @@ _cffi_f_flam_generator_new(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(371));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(386));
   return pyresult;
 }
 #else
@@ -17239,10 +20726,10 @@ _cffi_f_flam_generator_offset(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1039), arg0, (char **)&x0);
+      _cffi_type(1235), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1039), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1235), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17275,10 +20762,10 @@ _cffi_f_flam_generator_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg0, (char **)&x0);
+      _cffi_type(386), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17313,10 +20800,10 @@ _cffi_f_flam_generator_seed(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg0, (char **)&x0);
+      _cffi_type(386), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17359,10 +20846,10 @@ _cffi_f_flam_generator_set_state(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg0, (char **)&x0);
+      _cffi_type(386), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17549,10 +21036,10 @@ _cffi_f_flam_grad_scaler_begin_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17614,10 +21101,10 @@ _cffi_f_flam_grad_scaler_configure(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17664,10 +21151,10 @@ _cffi_f_flam_grad_scaler_enabled(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(333), arg0, (char **)&x0);
+      _cffi_type(338), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(333), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17710,10 +21197,10 @@ _cffi_f_flam_grad_scaler_found_inf(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(333), arg0, (char **)&x0);
+      _cffi_type(338), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(333), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(338), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17792,7 +21279,7 @@ _cffi_f_flam_grad_scaler_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(329));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(334));
   return pyresult;
 }
 #else
@@ -17812,10 +21299,10 @@ _cffi_f_flam_grad_scaler_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17856,10 +21343,10 @@ _cffi_f_flam_grad_scaler_scale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17909,10 +21396,10 @@ _cffi_f_flam_grad_scaler_set_scale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -17957,10 +21444,10 @@ _cffi_f_flam_grad_scaler_step(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18010,10 +21497,10 @@ _cffi_f_flam_grad_scaler_unscale(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18067,10 +21554,10 @@ _cffi_f_flam_grad_scaler_unscale_params(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18122,10 +21609,10 @@ _cffi_f_flam_grad_scaler_update(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(329), arg0, (char **)&x0);
+      _cffi_type(334), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_grad_scaler *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(329), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(334), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18575,6 +22062,176 @@ _cffi_f_flam_hardtanh_(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_hardtanh_ _cffi_d_flam_hardtanh_
 #endif
 
+static flam_tensor * _cffi_d_flam_heaviside(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_heaviside(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_heaviside(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_heaviside", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_heaviside(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_heaviside _cffi_d_flam_heaviside
+#endif
+
+static flam_tensor * _cffi_d_flam_heaviside_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_heaviside_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_heaviside_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_heaviside_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_heaviside_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_heaviside_ _cffi_d_flam_heaviside_
+#endif
+
+static flam_tensor * _cffi_d_flam_heaviside_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_heaviside_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_heaviside_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_heaviside_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_heaviside_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_heaviside_out _cffi_d_flam_heaviside_out
+#endif
+
 static void _cffi_d_flam_hook_release(flam_hook * x0)
 {
   flam_hook_release(x0);
@@ -18588,10 +22245,10 @@ _cffi_f_flam_hook_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1581), arg0, (char **)&x0);
+      _cffi_type(1833), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1833), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18624,10 +22281,10 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1581), arg0, (char **)&x0);
+      _cffi_type(1833), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_hook *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1581), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1833), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -18645,6 +22302,113 @@ _cffi_f_flam_hook_remove(PyObject *self, PyObject *arg0)
 }
 #else
 #  define _cffi_f_flam_hook_remove _cffi_d_flam_hook_remove
+#endif
+
+static flam_tensor_list * _cffi_d_flam_hsplit(flam_tensor const * x0, int64_t x1)
+{
+  return flam_hsplit(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hsplit(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_hsplit", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hsplit(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hsplit _cffi_d_flam_hsplit
+#endif
+
+static flam_tensor_list * _cffi_d_flam_hsplit_at(flam_tensor const * x0, int64_t const * x1, size_t x2)
+{
+  return flam_hsplit_at(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hsplit_at(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_hsplit_at", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hsplit_at(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hsplit_at _cffi_d_flam_hsplit_at
 #endif
 
 static flam_tensor * _cffi_d_flam_hstack(flam_tensor const * const * x0, size_t x1)
@@ -18758,6 +22522,176 @@ _cffi_f_flam_huber_loss(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_huber_loss _cffi_d_flam_huber_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_hypot(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_hypot(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hypot(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_hypot", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hypot(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hypot _cffi_d_flam_hypot
+#endif
+
+static flam_tensor * _cffi_d_flam_hypot_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_hypot_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hypot_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_hypot_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hypot_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hypot_ _cffi_d_flam_hypot_
+#endif
+
+static flam_tensor * _cffi_d_flam_hypot_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_hypot_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_hypot_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_hypot_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_hypot_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_hypot_out _cffi_d_flam_hypot_out
 #endif
 
 static flam_tensor * _cffi_d_flam_index_add(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, double x4)
@@ -19635,10 +23569,10 @@ _cffi_f_flam_init_kaiming_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19700,10 +23634,10 @@ _cffi_f_flam_init_kaiming_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19765,10 +23699,10 @@ _cffi_f_flam_init_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19830,10 +23764,10 @@ _cffi_f_flam_init_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19889,10 +23823,10 @@ _cffi_f_flam_init_xavier_normal(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg2, (char **)&x2);
+      _cffi_type(386), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19948,10 +23882,10 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg2, (char **)&x2);
+      _cffi_type(386), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -19969,6 +23903,123 @@ _cffi_f_flam_init_xavier_uniform(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_init_xavier_uniform _cffi_d_flam_init_xavier_uniform
+#endif
+
+static flam_tensor * _cffi_d_flam_inner(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_inner(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_inner(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_inner", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_inner(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_inner _cffi_d_flam_inner
+#endif
+
+static flam_tensor * _cffi_d_flam_inner_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_inner_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_inner_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_inner_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_inner_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_inner_out _cffi_d_flam_inner_out
 #endif
 
 static int32_t _cffi_d_flam_is_deterministic_algorithms_warn_only_enabled(void)
@@ -20106,6 +24157,147 @@ _cffi_f_flam_isfinite(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_isfinite _cffi_d_flam_isfinite
 #endif
 
+static flam_tensor * _cffi_d_flam_isin(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3)
+{
+  return flam_isin(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_isin(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_isin", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_isin(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_isin _cffi_d_flam_isin
+#endif
+
+static flam_tensor * _cffi_d_flam_isin_out(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, flam_tensor * x4)
+{
+  return flam_isin_out(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_isin_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  flam_tensor * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_isin_out", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_isin_out(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_isin_out _cffi_d_flam_isin_out
+#endif
+
 static flam_tensor * _cffi_d_flam_isinf(flam_tensor const * x0)
 {
   return flam_isinf(x0);
@@ -20182,6 +24374,188 @@ _cffi_f_flam_isnan(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_isnan _cffi_d_flam_isnan
 #endif
 
+static flam_tensor * _cffi_d_flam_isneginf(flam_tensor const * x0)
+{
+  return flam_isneginf(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_isneginf(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_isneginf(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_isneginf _cffi_d_flam_isneginf
+#endif
+
+static flam_tensor * _cffi_d_flam_isneginf_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_isneginf_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_isneginf_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_isneginf_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_isneginf_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_isneginf_out _cffi_d_flam_isneginf_out
+#endif
+
+static flam_tensor * _cffi_d_flam_isposinf(flam_tensor const * x0)
+{
+  return flam_isposinf(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_isposinf(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_isposinf(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_isposinf _cffi_d_flam_isposinf
+#endif
+
+static flam_tensor * _cffi_d_flam_isposinf_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_isposinf_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_isposinf_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_isposinf_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_isposinf_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_isposinf_out _cffi_d_flam_isposinf_out
+#endif
+
 static flam_tensor * _cffi_d_flam_kl_div(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3)
 {
   return flam_kl_div(x0, x1, x2, x3);
@@ -20245,6 +24619,205 @@ _cffi_f_flam_kl_div(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_kl_div _cffi_d_flam_kl_div
+#endif
+
+static flam_tensor * _cffi_d_flam_kron(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_kron(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_kron(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_kron", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_kron(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_kron _cffi_d_flam_kron
+#endif
+
+static flam_tensor * _cffi_d_flam_kron_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_kron_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_kron_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_kron_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_kron_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_kron_out _cffi_d_flam_kron_out
+#endif
+
+static int32_t _cffi_d_flam_kthvalue(flam_tensor const * x0, int64_t x1, int64_t x2, int32_t x3, flam_tensor * * x4, flam_tensor * * x5)
+{
+  return flam_kthvalue(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_kthvalue(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int64_t x2;
+  int32_t x3;
+  flam_tensor * * x4;
+  flam_tensor * * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_kthvalue", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_kthvalue(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_kthvalue _cffi_d_flam_kthvalue
 #endif
 
 static flam_tensor * _cffi_d_flam_l1_loss(flam_tensor const * x0, flam_tensor const * x1, int32_t x2)
@@ -20540,6 +25113,176 @@ _cffi_f_flam_lbfgs_new(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_lbfgs_new _cffi_d_flam_lbfgs_new
+#endif
+
+static flam_tensor * _cffi_d_flam_ldexp(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_ldexp(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ldexp(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_ldexp", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ldexp(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ldexp _cffi_d_flam_ldexp
+#endif
+
+static flam_tensor * _cffi_d_flam_ldexp_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_ldexp_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ldexp_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_ldexp_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ldexp_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ldexp_ _cffi_d_flam_ldexp_
+#endif
+
+static flam_tensor * _cffi_d_flam_ldexp_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_ldexp_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_ldexp_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_ldexp_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_ldexp_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_ldexp_out _cffi_d_flam_ldexp_out
 #endif
 
 static flam_tensor * _cffi_d_flam_le(flam_tensor const * x0, flam_tensor const * x1)
@@ -21065,6 +25808,135 @@ _cffi_f_flam_lerp_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_lerp_out _cffi_d_flam_lerp_out
 #endif
 
+static flam_tensor * _cffi_d_flam_lgamma(flam_tensor const * x0)
+{
+  return flam_lgamma(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lgamma(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lgamma(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lgamma _cffi_d_flam_lgamma
+#endif
+
+static flam_tensor * _cffi_d_flam_lgamma_(flam_tensor * x0)
+{
+  return flam_lgamma_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lgamma_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lgamma_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lgamma_ _cffi_d_flam_lgamma_
+#endif
+
+static flam_tensor * _cffi_d_flam_lgamma_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_lgamma_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_lgamma_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_lgamma_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_lgamma_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_lgamma_out _cffi_d_flam_lgamma_out
+#endif
+
 static int32_t _cffi_d_flam_library_directory_add(char const * x0)
 {
   return flam_library_directory_add(x0);
@@ -21362,7 +26234,7 @@ _cffi_f_flam_loader_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1068));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1264));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -21383,10 +26255,10 @@ _cffi_f_flam_loader_options_init(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1584), arg0, (char **)&x0);
+      _cffi_type(1836), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader_options *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1584), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1836), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21429,28 +26301,28 @@ _cffi_f_flam_loader_position(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1073), arg0, (char **)&x0);
+      _cffi_type(1269), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1073), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1269), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1074), arg1, (char **)&x1);
+      _cffi_type(1270), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1074), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1270), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1074), arg2, (char **)&x2);
+      _cffi_type(1270), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1074), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1270), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21485,10 +26357,10 @@ _cffi_f_flam_loader_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1073), arg0, (char **)&x0);
+      _cffi_type(1269), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1073), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1269), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -21531,10 +26403,10 @@ _cffi_f_flam_loader_submit(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1068), arg0, (char **)&x0);
+      _cffi_type(1264), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_loader *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1068), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1264), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -22135,6 +27007,347 @@ _cffi_f_flam_log_softmax(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_log_softmax _cffi_d_flam_log_softmax
+#endif
+
+static flam_tensor * _cffi_d_flam_logaddexp(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_logaddexp(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logaddexp(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_logaddexp", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logaddexp(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logaddexp _cffi_d_flam_logaddexp
+#endif
+
+static flam_tensor * _cffi_d_flam_logaddexp2(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_logaddexp2(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logaddexp2(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_logaddexp2", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logaddexp2(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logaddexp2 _cffi_d_flam_logaddexp2
+#endif
+
+static flam_tensor * _cffi_d_flam_logaddexp2_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_logaddexp2_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logaddexp2_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_logaddexp2_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logaddexp2_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logaddexp2_out _cffi_d_flam_logaddexp2_out
+#endif
+
+static flam_tensor * _cffi_d_flam_logaddexp_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_logaddexp_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logaddexp_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_logaddexp_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logaddexp_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logaddexp_out _cffi_d_flam_logaddexp_out
+#endif
+
+static flam_tensor * _cffi_d_flam_logcumsumexp(flam_tensor const * x0, int64_t x1)
+{
+  return flam_logcumsumexp(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logcumsumexp(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_logcumsumexp", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logcumsumexp(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logcumsumexp _cffi_d_flam_logcumsumexp
+#endif
+
+static flam_tensor * _cffi_d_flam_logcumsumexp_out(flam_tensor const * x0, int64_t x1, flam_tensor * x2)
+{
+  return flam_logcumsumexp_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logcumsumexp_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_logcumsumexp_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logcumsumexp_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logcumsumexp_out _cffi_d_flam_logcumsumexp_out
 #endif
 
 static flam_tensor * _cffi_d_flam_logical_and(flam_tensor const * x0, flam_tensor const * x1)
@@ -22774,6 +27987,176 @@ _cffi_f_flam_logical_xor_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_logical_xor_out _cffi_d_flam_logical_xor_out
+#endif
+
+static flam_tensor * _cffi_d_flam_logit(flam_tensor const * x0, double const * x1)
+{
+  return flam_logit(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logit(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_logit", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logit(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logit _cffi_d_flam_logit
+#endif
+
+static flam_tensor * _cffi_d_flam_logit_(flam_tensor * x0, double const * x1)
+{
+  return flam_logit_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logit_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_logit_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logit_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logit_ _cffi_d_flam_logit_
+#endif
+
+static flam_tensor * _cffi_d_flam_logit_out(flam_tensor const * x0, double const * x1, flam_tensor * x2)
+{
+  return flam_logit_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_logit_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_logit_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_logit_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_logit_out _cffi_d_flam_logit_out
 #endif
 
 static flam_tensor * _cffi_d_flam_logsigmoid(flam_tensor const * x0)
@@ -23476,19 +28859,19 @@ _cffi_f_flam_max_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1389), arg3, (char **)&x3);
+      _cffi_type(1585), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1389), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1389), arg4, (char **)&x4);
+      _cffi_type(1585), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1389), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -23892,6 +29275,120 @@ _cffi_f_flam_mean_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_mean_out _cffi_d_flam_mean_out
+#endif
+
+static flam_tensor * _cffi_d_flam_median(flam_tensor const * x0)
+{
+  return flam_median(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_median(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_median(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_median _cffi_d_flam_median
+#endif
+
+static int32_t _cffi_d_flam_median_dim(flam_tensor const * x0, int64_t x1, int32_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_median_dim(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_median_dim(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int32_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_median_dim", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_median_dim(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_median_dim _cffi_d_flam_median_dim
 #endif
 
 static int64_t _cffi_d_flam_memory_allocated(int32_t x0)
@@ -24302,10 +29799,10 @@ _cffi_f_flam_memory_stat(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1074), arg2, (char **)&x2);
+      _cffi_type(1270), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (int64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1074), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1270), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24441,7 +29938,7 @@ _cffi_f_flam_meshgrid(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -24531,19 +30028,19 @@ _cffi_f_flam_min_dim(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1389), arg3, (char **)&x3);
+      _cffi_type(1585), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1389), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1389), arg4, (char **)&x4);
+      _cffi_type(1585), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1389), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24873,6 +30370,82 @@ _cffi_f_flam_mm_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_mm_out _cffi_d_flam_mm_out
 #endif
 
+static int32_t _cffi_d_flam_mode(flam_tensor const * x0, int64_t x1, int32_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_mode(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_mode(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int32_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_mode", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_mode(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_mode _cffi_d_flam_mode
+#endif
+
 static int32_t _cffi_d_flam_module_add_hook(flam_module * x0, int32_t x1, flam_module_hook const * x2, uint64_t * x3)
 {
   return flam_module_add_hook(x0, x1, x2, x3);
@@ -24898,10 +30471,10 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24911,19 +30484,19 @@ _cffi_f_flam_module_add_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1108), arg2, (char **)&x2);
+      _cffi_type(1304), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module_hook const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1108), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1304), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1109), arg3, (char **)&x3);
+      _cffi_type(1305), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1109), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1305), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -24964,19 +30537,19 @@ _cffi_f_flam_module_append(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg1, (char **)&x1);
+      _cffi_type(1274), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25094,7 +30667,7 @@ _cffi_f_flam_module_child(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25304,7 +30877,7 @@ _cffi_f_flam_module_named_buffers(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25352,7 +30925,7 @@ _cffi_f_flam_module_named_parameters(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25405,7 +30978,7 @@ _cffi_f_flam_module_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -25555,10 +31128,10 @@ _cffi_f_flam_module_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25599,10 +31172,10 @@ _cffi_f_flam_module_remove(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25652,10 +31225,10 @@ _cffi_f_flam_module_remove_hook(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25700,10 +31273,10 @@ _cffi_f_flam_module_requires_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25740,10 +31313,10 @@ _cffi_f_flam_module_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25788,10 +31361,10 @@ _cffi_f_flam_module_set_buffer(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25856,10 +31429,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25874,10 +31447,10 @@ _cffi_f_flam_module_set_child(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg2, (char **)&x2);
+      _cffi_type(1274), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25920,10 +31493,10 @@ _cffi_f_flam_module_set_parameter(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -25991,7 +31564,7 @@ _cffi_f_flam_module_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -26020,10 +31593,10 @@ _cffi_f_flam_module_train(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26106,10 +31679,10 @@ _cffi_f_flam_module_zero_grad(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1078), arg0, (char **)&x0);
+      _cffi_type(1274), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_module *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1078), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1274), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -26266,6 +31839,97 @@ _cffi_f_flam_mse_loss(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_mse_loss _cffi_d_flam_mse_loss
+#endif
+
+static flam_tensor * _cffi_d_flam_msort(flam_tensor const * x0)
+{
+  return flam_msort(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_msort(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_msort(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_msort _cffi_d_flam_msort
+#endif
+
+static flam_tensor * _cffi_d_flam_msort_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_msort_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_msort_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_msort_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_msort_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_msort_out _cffi_d_flam_msort_out
 #endif
 
 static flam_tensor * _cffi_d_flam_mul(flam_tensor const * x0, flam_tensor const * x1)
@@ -26545,10 +32209,10 @@ _cffi_f_flam_multinomial(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -27035,6 +32699,509 @@ _cffi_f_flam_nadam_step(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_nadam_step _cffi_d_flam_nadam_step
+#endif
+
+static flam_tensor * _cffi_d_flam_nan_to_num(flam_tensor const * x0, double const * x1, double const * x2, double const * x3)
+{
+  return flam_nan_to_num(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nan_to_num(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  double const * x2;
+  double const * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_nan_to_num", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nan_to_num(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nan_to_num _cffi_d_flam_nan_to_num
+#endif
+
+static flam_tensor * _cffi_d_flam_nan_to_num_(flam_tensor * x0, double const * x1, double const * x2, double const * x3)
+{
+  return flam_nan_to_num_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nan_to_num_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double const * x1;
+  double const * x2;
+  double const * x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_nan_to_num_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nan_to_num_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nan_to_num_ _cffi_d_flam_nan_to_num_
+#endif
+
+static flam_tensor * _cffi_d_flam_nan_to_num_out(flam_tensor const * x0, double const * x1, double const * x2, double const * x3, flam_tensor * x4)
+{
+  return flam_nan_to_num_out(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nan_to_num_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double const * x1;
+  double const * x2;
+  double const * x3;
+  flam_tensor * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_nan_to_num_out", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(365), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (double const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(365), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nan_to_num_out(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nan_to_num_out _cffi_d_flam_nan_to_num_out
+#endif
+
+static flam_tensor * _cffi_d_flam_nanmean(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4)
+{
+  return flam_nanmean(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nanmean(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int32_t x3;
+  int32_t x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_nanmean", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nanmean(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nanmean _cffi_d_flam_nanmean
+#endif
+
+static flam_tensor * _cffi_d_flam_nanmean_out(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4, flam_tensor * x5)
+{
+  return flam_nanmean_out(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nanmean_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_nanmean_out", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nanmean_out(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nanmean_out _cffi_d_flam_nanmean_out
+#endif
+
+static flam_tensor * _cffi_d_flam_nanmedian(flam_tensor const * x0)
+{
+  return flam_nanmedian(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nanmedian(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nanmedian(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nanmedian _cffi_d_flam_nanmedian
+#endif
+
+static int32_t _cffi_d_flam_nanmedian_dim(flam_tensor const * x0, int64_t x1, int32_t x2, flam_tensor * * x3, flam_tensor * * x4)
+{
+  return flam_nanmedian_dim(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_nanmedian_dim(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int32_t x2;
+  flam_tensor * * x3;
+  flam_tensor * * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_nanmedian_dim", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_nanmedian_dim(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_nanmedian_dim _cffi_d_flam_nanmedian_dim
 #endif
 
 static flam_tensor * _cffi_d_flam_nansum(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4)
@@ -27566,7 +33733,7 @@ _cffi_f_flam_nn_activation(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   return pyresult;
 }
 #else
@@ -27647,7 +33814,7 @@ _cffi_f_flam_nn_avg_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27724,7 +33891,7 @@ _cffi_f_flam_nn_batch_norm(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   return pyresult;
 }
 #else
@@ -27858,7 +34025,7 @@ _cffi_f_flam_nn_conv2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -27889,7 +34056,7 @@ _cffi_f_flam_nn_dropout(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   return pyresult;
 }
 #else
@@ -27929,7 +34096,7 @@ _cffi_f_flam_nn_flatten(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   return pyresult;
 }
 #else
@@ -27987,7 +34154,7 @@ _cffi_f_flam_nn_linear(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   return pyresult;
 }
 #else
@@ -28068,7 +34235,7 @@ _cffi_f_flam_nn_max_pool2d(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28095,7 +34262,7 @@ _cffi_f_flam_nn_sequential(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1078));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1274));
   return pyresult;
 }
 #else
@@ -28218,7 +34385,7 @@ _cffi_f_flam_node_next(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1590));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1842));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -28325,10 +34492,10 @@ _cffi_f_flam_node_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1590), arg0, (char **)&x0);
+      _cffi_type(1842), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_node *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1590), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1842), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28504,10 +34671,10 @@ _cffi_f_flam_normal(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg2, (char **)&x2);
+      _cffi_type(386), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -28569,10 +34736,10 @@ _cffi_f_flam_normal_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29024,10 +35191,10 @@ _cffi_f_flam_optimizer_option(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1023), arg3, (char **)&x3);
+      _cffi_type(1219), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (double *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1023), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(1219), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -29232,7 +35399,7 @@ _cffi_f_flam_optimizer_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -29500,6 +35667,113 @@ _cffi_f_flam_permute(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_permute _cffi_d_flam_permute
+#endif
+
+static flam_tensor * _cffi_d_flam_polygamma(int64_t x0, flam_tensor const * x1)
+{
+  return flam_polygamma(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_polygamma(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_polygamma", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_polygamma(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_polygamma _cffi_d_flam_polygamma
+#endif
+
+static flam_tensor * _cffi_d_flam_polygamma_out(int64_t x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_polygamma_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_polygamma_out(PyObject *self, PyObject *args)
+{
+  int64_t x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_polygamma_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  x0 = _cffi_to_c_int(arg0, int64_t);
+  if (x0 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_polygamma_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_polygamma_out _cffi_d_flam_polygamma_out
 #endif
 
 static flam_scheduler * _cffi_d_flam_polynomial_lr_new(flam_optimizer * x0, int64_t x1, double x2)
@@ -29829,6 +36103,135 @@ _cffi_f_flam_prod(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_prod _cffi_d_flam_prod
 #endif
 
+static flam_tensor * _cffi_d_flam_rad2deg(flam_tensor const * x0)
+{
+  return flam_rad2deg(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rad2deg(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rad2deg(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rad2deg _cffi_d_flam_rad2deg
+#endif
+
+static flam_tensor * _cffi_d_flam_rad2deg_(flam_tensor * x0)
+{
+  return flam_rad2deg_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rad2deg_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rad2deg_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rad2deg_ _cffi_d_flam_rad2deg_
+#endif
+
+static flam_tensor * _cffi_d_flam_rad2deg_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_rad2deg_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rad2deg_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_rad2deg_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rad2deg_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rad2deg_out _cffi_d_flam_rad2deg_out
+#endif
+
 static flam_optimizer * _cffi_d_flam_radam_new(flam_tensor const * const * x0, size_t x1, double x2, double x3, double x4, double x5, double x6, int32_t x7, int32_t x8)
 {
   return flam_radam_new(x0, x1, x2, x3, x4, x5, x6, x7, x8);
@@ -30141,10 +36544,10 @@ _cffi_f_flam_rand(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg2, (char **)&x2);
+      _cffi_type(386), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30290,10 +36693,10 @@ _cffi_f_flam_randint(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg4, (char **)&x4);
+      _cffi_type(386), arg4, (char **)&x4);
   if (datasize != 0) {
     x4 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg4, (char **)&x4,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg4, (char **)&x4,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30367,10 +36770,10 @@ _cffi_f_flam_randn(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg2, (char **)&x2);
+      _cffi_type(386), arg2, (char **)&x2);
   if (datasize != 0) {
     x2 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg2, (char **)&x2,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg2, (char **)&x2,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30504,10 +36907,10 @@ _cffi_f_flam_random_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -30558,10 +36961,10 @@ _cffi_f_flam_randperm(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg1, (char **)&x1);
+      _cffi_type(386), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -31170,6 +37573,197 @@ _cffi_f_flam_remainder_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_remainder_out _cffi_d_flam_remainder_out
+#endif
+
+static flam_tensor * _cffi_d_flam_renorm(flam_tensor const * x0, double x1, int64_t x2, double x3)
+{
+  return flam_renorm(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_renorm(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t x2;
+  double x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_renorm", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_renorm(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_renorm _cffi_d_flam_renorm
+#endif
+
+static flam_tensor * _cffi_d_flam_renorm_(flam_tensor * x0, double x1, int64_t x2, double x3)
+{
+  return flam_renorm_(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_renorm_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  double x1;
+  int64_t x2;
+  double x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_renorm_", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_renorm_(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_renorm_ _cffi_d_flam_renorm_
+#endif
+
+static flam_tensor * _cffi_d_flam_renorm_out(flam_tensor const * x0, double x1, int64_t x2, double x3, flam_tensor * x4)
+{
+  return flam_renorm_out(x0, x1, x2, x3, x4);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_renorm_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t x2;
+  double x3;
+  flam_tensor * x4;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+
+  if (!PyArg_UnpackTuple(args, "flam_renorm_out", 5, 5, &arg0, &arg1, &arg2, &arg3, &arg4))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_renorm_out(x0, x1, x2, x3, x4); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_renorm_out _cffi_d_flam_renorm_out
 #endif
 
 static flam_tensor * _cffi_d_flam_repeat(flam_tensor const * x0, int64_t const * x1, size_t x2)
@@ -31818,6 +38412,71 @@ _cffi_f_flam_roll(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_roll _cffi_d_flam_roll
 #endif
 
+static flam_tensor * _cffi_d_flam_rot90(flam_tensor const * x0, int64_t x1, int64_t const * x2, size_t x3)
+{
+  return flam_rot90(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_rot90(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int64_t const * x2;
+  size_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_rot90", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_rot90(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_rot90 _cffi_d_flam_rot90
+#endif
+
 static flam_tensor * _cffi_d_flam_round(flam_tensor const * x0, int64_t x1)
 {
   return flam_round(x0, x1);
@@ -32428,10 +39087,10 @@ _cffi_f_flam_saved_get(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(345), arg0, (char **)&x0);
+      _cffi_type(350), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(345), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(350), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -32491,7 +39150,7 @@ _cffi_f_flam_saved_make(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1596));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1848));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -32512,10 +39171,10 @@ _cffi_f_flam_saved_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1596), arg0, (char **)&x0);
+      _cffi_type(1848), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_saved *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1596), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1848), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -33067,6 +39726,263 @@ _cffi_f_flam_scatter_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_scatter_out _cffi_d_flam_scatter_out
 #endif
 
+static flam_tensor * _cffi_d_flam_scatter_reduce(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, int32_t x4, int32_t x5)
+{
+  return flam_scatter_reduce(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scatter_reduce(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_scatter_reduce", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scatter_reduce(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scatter_reduce _cffi_d_flam_scatter_reduce
+#endif
+
+static flam_tensor * _cffi_d_flam_scatter_reduce_(flam_tensor * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, int32_t x4, int32_t x5)
+{
+  return flam_scatter_reduce_(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scatter_reduce_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  int32_t x4;
+  int32_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_scatter_reduce_", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scatter_reduce_(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scatter_reduce_ _cffi_d_flam_scatter_reduce_
+#endif
+
+static flam_tensor * _cffi_d_flam_scatter_reduce_out(flam_tensor const * x0, int64_t x1, flam_tensor const * x2, flam_tensor const * x3, int32_t x4, int32_t x5, flam_tensor * x6)
+{
+  return flam_scatter_reduce_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_scatter_reduce_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  flam_tensor const * x2;
+  flam_tensor const * x3;
+  int32_t x4;
+  int32_t x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_scatter_reduce_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x5 = _cffi_to_c_int(arg5, int32_t);
+  if (x5 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_scatter_reduce_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_scatter_reduce_out _cffi_d_flam_scatter_reduce_out
+#endif
+
 static int32_t _cffi_d_flam_scheduler_append(flam_scheduler * x0, flam_scheduler * x1, int64_t x2)
 {
   return flam_scheduler_append(x0, x1, x2);
@@ -33240,7 +40156,7 @@ _cffi_f_flam_scheduler_state_dict(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -33326,6 +40242,181 @@ _cffi_f_flam_scope_pop(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_scope_pop _cffi_d_flam_scope_pop
 #endif
 
+static flam_tensor * _cffi_d_flam_searchsorted(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, int32_t x4, flam_tensor const * x5)
+{
+  return flam_searchsorted(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_searchsorted(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor const * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_searchsorted", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_searchsorted(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_searchsorted _cffi_d_flam_searchsorted
+#endif
+
+static flam_tensor * _cffi_d_flam_searchsorted_out(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, int32_t x3, int32_t x4, flam_tensor const * x5, flam_tensor * x6)
+{
+  return flam_searchsorted_out(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_searchsorted_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int32_t x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor const * x5;
+  flam_tensor * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_searchsorted_out", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_searchsorted_out(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_searchsorted_out _cffi_d_flam_searchsorted_out
+#endif
+
 static flam_tensor * _cffi_d_flam_select(flam_tensor const * x0, int64_t x1, int64_t x2)
 {
   return flam_select(x0, x1, x2);
@@ -33378,6 +40469,71 @@ _cffi_f_flam_select(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_select _cffi_d_flam_select
+#endif
+
+static flam_tensor * _cffi_d_flam_select_scatter(flam_tensor const * x0, flam_tensor const * x1, int64_t x2, int64_t x3)
+{
+  return flam_select_scatter(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_select_scatter(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  int64_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_select_scatter", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_select_scatter(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_select_scatter _cffi_d_flam_select_scatter
 #endif
 
 static flam_tensor * _cffi_d_flam_selu(flam_tensor const * x0)
@@ -34070,6 +41226,97 @@ _cffi_f_flam_sign_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_sign_out _cffi_d_flam_sign_out
 #endif
 
+static flam_tensor * _cffi_d_flam_signbit(flam_tensor const * x0)
+{
+  return flam_signbit(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_signbit(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_signbit(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_signbit _cffi_d_flam_signbit
+#endif
+
+static flam_tensor * _cffi_d_flam_signbit_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_signbit_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_signbit_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_signbit_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_signbit_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_signbit_out _cffi_d_flam_signbit_out
+#endif
+
 static flam_tensor * _cffi_d_flam_silu(flam_tensor const * x0)
 {
   return flam_silu(x0);
@@ -34303,6 +41550,135 @@ _cffi_f_flam_sin_out(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_sin_out _cffi_d_flam_sin_out
 #endif
 
+static flam_tensor * _cffi_d_flam_sinc(flam_tensor const * x0)
+{
+  return flam_sinc(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_sinc(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_sinc(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_sinc _cffi_d_flam_sinc
+#endif
+
+static flam_tensor * _cffi_d_flam_sinc_(flam_tensor * x0)
+{
+  return flam_sinc_(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_sinc_(PyObject *self, PyObject *arg0)
+{
+  flam_tensor * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_sinc_(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_sinc_ _cffi_d_flam_sinc_
+#endif
+
+static flam_tensor * _cffi_d_flam_sinc_out(flam_tensor const * x0, flam_tensor * x1)
+{
+  return flam_sinc_out(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_sinc_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_sinc_out", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_sinc_out(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_sinc_out _cffi_d_flam_sinc_out
+#endif
+
 static flam_tensor * _cffi_d_flam_sinh(flam_tensor const * x0)
 {
   return flam_sinh(x0);
@@ -34496,6 +41872,93 @@ _cffi_f_flam_slice(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_slice _cffi_d_flam_slice
+#endif
+
+static flam_tensor * _cffi_d_flam_slice_scatter(flam_tensor const * x0, flam_tensor const * x1, int64_t x2, int64_t const * x3, int64_t const * x4, int64_t x5)
+{
+  return flam_slice_scatter(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_slice_scatter(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  int64_t const * x3;
+  int64_t const * x4;
+  int64_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_slice_scatter", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg3, (char **)&x3);
+  if (datasize != 0) {
+    x3 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg3, (char **)&x3,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, int64_t);
+  if (x5 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_slice_scatter(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_slice_scatter _cffi_d_flam_slice_scatter
 #endif
 
 static flam_tensor * _cffi_d_flam_smooth_l1_loss(flam_tensor const * x0, flam_tensor const * x1, int32_t x2, double x3)
@@ -34709,6 +42172,88 @@ _cffi_f_flam_softsign(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_softsign _cffi_d_flam_softsign
 #endif
 
+static int32_t _cffi_d_flam_sort(flam_tensor const * x0, int64_t x1, int32_t x2, int32_t x3, flam_tensor * * x4, flam_tensor * * x5)
+{
+  return flam_sort(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_sort(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int32_t x2;
+  int32_t x3;
+  flam_tensor * * x4;
+  flam_tensor * * x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_sort", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_sort(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_sort _cffi_d_flam_sort
+#endif
+
 static flam_tensor_list * _cffi_d_flam_split(flam_tensor const * x0, int64_t x1, int64_t x2)
 {
   return flam_split(x0, x1, x2);
@@ -34755,7 +42300,7 @@ _cffi_f_flam_split(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -34820,7 +42365,7 @@ _cffi_f_flam_split_with_sizes(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -35443,7 +42988,7 @@ _cffi_f_flam_state_new(PyObject *self, PyObject *noarg)
 
   (void)self; /* unused */
   (void)noarg; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1159));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1355));
   return pyresult;
 }
 #else
@@ -35463,10 +43008,10 @@ _cffi_f_flam_state_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1159), arg0, (char **)&x0);
+      _cffi_type(1355), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1159), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1355), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35499,10 +43044,10 @@ _cffi_f_flam_state_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1159), arg0, (char **)&x0);
+      _cffi_type(1355), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1159), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1355), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35545,10 +43090,10 @@ _cffi_f_flam_state_set(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1159), arg0, (char **)&x0);
+      _cffi_type(1355), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_state *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1159), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1355), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -35743,6 +43288,192 @@ _cffi_f_flam_std(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_std _cffi_d_flam_std
 #endif
 
+static int32_t _cffi_d_flam_std_mean(flam_tensor const * x0, int64_t const * x1, size_t x2, double x3, int32_t x4, flam_tensor * * x5, flam_tensor * * x6)
+{
+  return flam_std_mean(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_std_mean(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  double x3;
+  int32_t x4;
+  flam_tensor * * x5;
+  flam_tensor * * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_std_mean", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_std_mean(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_std_mean _cffi_d_flam_std_mean
+#endif
+
+static int32_t _cffi_d_flam_std_mean_unbiased(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4, flam_tensor * * x5, flam_tensor * * x6)
+{
+  return flam_std_mean_unbiased(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_std_mean_unbiased(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor * * x5;
+  flam_tensor * * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_std_mean_unbiased", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_std_mean_unbiased(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_std_mean_unbiased _cffi_d_flam_std_mean_unbiased
+#endif
+
 static flam_tensor * _cffi_d_flam_std_unbiased(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4)
 {
   return flam_std_unbiased(x0, x1, x2, x3, x4);
@@ -35891,7 +43622,7 @@ _cffi_f_flam_stream_current(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
   return pyresult;
 }
 #else
@@ -35921,7 +43652,7 @@ _cffi_f_flam_stream_default(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
   return pyresult;
 }
 #else
@@ -35943,10 +43674,10 @@ _cffi_f_flam_stream_device(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36006,7 +43737,7 @@ _cffi_f_flam_stream_from_native(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -36029,10 +43760,10 @@ _cffi_f_flam_stream_id(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36067,10 +43798,10 @@ _cffi_f_flam_stream_native(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36123,7 +43854,7 @@ _cffi_f_flam_stream_new(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1605));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1857));
   return pyresult;
 }
 #else
@@ -36145,10 +43876,10 @@ _cffi_f_flam_stream_priority(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36189,19 +43920,19 @@ _cffi_f_flam_stream_push(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1109), arg1, (char **)&x1);
+      _cffi_type(1305), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (uint64_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1109), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1305), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36242,19 +43973,19 @@ _cffi_f_flam_stream_query(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1004), arg1, (char **)&x1);
+      _cffi_type(1200), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (int32_t *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1004), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1200), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36287,10 +44018,10 @@ _cffi_f_flam_stream_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1605), arg0, (char **)&x0);
+      _cffi_type(1857), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1605), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1857), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36323,10 +44054,10 @@ _cffi_f_flam_stream_retain(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1605), arg0, (char **)&x0);
+      _cffi_type(1857), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1605), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1857), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -36361,10 +44092,10 @@ _cffi_f_flam_stream_set_current(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg0, (char **)&x0);
+      _cffi_type(1211), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37557,7 +45288,7 @@ _cffi_f_flam_tensor_from_blob(PyObject *self, PyObject *args)
   if (x6 == (int32_t)-1 && PyErr_Occurred())
     return NULL;
 
-  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(961));
+  x7 = (void(*)(void *))_cffi_to_c_pointer(arg7, _cffi_type(1152));
   if (x7 == (void(*)(void *))NULL && PyErr_Occurred())
     return NULL;
 
@@ -37653,7 +45384,7 @@ _cffi_f_flam_tensor_grad_fn(PyObject *self, PyObject *arg0)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1590));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1842));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -37948,10 +45679,10 @@ _cffi_f_flam_tensor_list_get(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(888), arg0, (char **)&x0);
+      _cffi_type(1070), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(888), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1070), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -37988,10 +45719,10 @@ _cffi_f_flam_tensor_list_release(PyObject *self, PyObject *arg0)
   struct _cffi_freeme_s *large_args_free = NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1611), arg0, (char **)&x0);
+      _cffi_type(1863), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1611), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1863), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38026,10 +45757,10 @@ _cffi_f_flam_tensor_list_size(PyObject *self, PyObject *arg0)
   PyObject *pyresult;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(888), arg0, (char **)&x0);
+      _cffi_type(1070), arg0, (char **)&x0);
   if (datasize != 0) {
     x0 = ((size_t)datasize) <= 640 ? (flam_tensor_list const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(888), arg0, (char **)&x0,
+    if (_cffi_convert_array_argument(_cffi_type(1070), arg0, (char **)&x0,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38229,10 +45960,10 @@ _cffi_f_flam_tensor_record_stream(PyObject *self, PyObject *args)
   }
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(1015), arg1, (char **)&x1);
+      _cffi_type(1211), arg1, (char **)&x1);
   if (datasize != 0) {
     x1 = ((size_t)datasize) <= 640 ? (flam_stream const *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(1015), arg1, (char **)&x1,
+    if (_cffi_convert_array_argument(_cffi_type(1211), arg1, (char **)&x1,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -38297,7 +46028,7 @@ _cffi_f_flam_tensor_register_hook(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1581));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1833));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -38350,7 +46081,7 @@ _cffi_f_flam_tensor_register_post_accumulate_grad_hook(PyObject *self, PyObject 
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1581));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1833));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -38839,6 +46570,125 @@ _cffi_f_flam_tensor_sizes(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_tensor_sizes _cffi_d_flam_tensor_sizes
 #endif
 
+static flam_tensor_list * _cffi_d_flam_tensor_split(flam_tensor const * x0, int64_t x1, int64_t x2)
+{
+  return flam_tensor_split(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_tensor_split(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_tensor_split", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_tensor_split(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_tensor_split _cffi_d_flam_tensor_split
+#endif
+
+static flam_tensor_list * _cffi_d_flam_tensor_split_at(flam_tensor const * x0, int64_t const * x1, size_t x2, int64_t x3)
+{
+  return flam_tensor_split_at(x0, x1, x2, x3);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_tensor_split_at(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int64_t x3;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+
+  if (!PyArg_UnpackTuple(args, "flam_tensor_split_at", 4, 4, &arg0, &arg1, &arg2, &arg3))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int64_t);
+  if (x3 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_tensor_split_at(x0, x1, x2, x3); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_tensor_split_at _cffi_d_flam_tensor_split_at
+#endif
+
 static void * _cffi_d_flam_tensor_storage_data(flam_tensor const * x0)
 {
   return flam_tensor_storage_data(x0);
@@ -39029,6 +46879,93 @@ _cffi_f_flam_tensor_version(PyObject *self, PyObject *arg0)
 #  define _cffi_f_flam_tensor_version _cffi_d_flam_tensor_version
 #endif
 
+static flam_tensor * _cffi_d_flam_tensordot(flam_tensor const * x0, flam_tensor const * x1, int64_t const * x2, size_t x3, int64_t const * x4, size_t x5)
+{
+  return flam_tensordot(x0, x1, x2, x3, x4, x5);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_tensordot(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t const * x2;
+  size_t x3;
+  int64_t const * x4;
+  size_t x5;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+
+  if (!PyArg_UnpackTuple(args, "flam_tensordot", 6, 6, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x3 = _cffi_to_c_int(arg3, size_t);
+  if (x3 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg4, (char **)&x4);
+  if (datasize != 0) {
+    x4 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg4, (char **)&x4,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x5 = _cffi_to_c_int(arg5, size_t);
+  if (x5 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_tensordot(x0, x1, x2, x3, x4, x5); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_tensordot _cffi_d_flam_tensordot
+#endif
+
 static flam_tensor * _cffi_d_flam_threshold(flam_tensor const * x0, double x1, double x2)
 {
   return flam_threshold(x0, x1, x2);
@@ -39196,6 +47133,132 @@ _cffi_f_flam_tile(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_tile _cffi_d_flam_tile
 #endif
 
+static int32_t _cffi_d_flam_topk(flam_tensor const * x0, int64_t x1, int64_t x2, int32_t x3, int32_t x4, flam_tensor * * x5, flam_tensor * * x6)
+{
+  return flam_topk(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_topk(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  int64_t x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor * * x5;
+  flam_tensor * * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_topk", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_topk(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_topk _cffi_d_flam_topk
+#endif
+
+static flam_tensor * _cffi_d_flam_trace(flam_tensor const * x0)
+{
+  return flam_trace(x0);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_trace(PyObject *self, PyObject *arg0)
+{
+  flam_tensor const * x0;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_trace(x0); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_trace _cffi_d_flam_trace
+#endif
+
 static flam_tensor * _cffi_d_flam_transpose(flam_tensor const * x0, int64_t x1, int64_t x2)
 {
   return flam_transpose(x0, x1, x2);
@@ -39302,6 +47365,119 @@ _cffi_f_flam_transpose_(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_transpose_ _cffi_d_flam_transpose_
+#endif
+
+static flam_tensor * _cffi_d_flam_trapezoid(flam_tensor const * x0, flam_tensor const * x1, int64_t x2)
+{
+  return flam_trapezoid(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_trapezoid(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_trapezoid", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_trapezoid(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_trapezoid _cffi_d_flam_trapezoid
+#endif
+
+static flam_tensor * _cffi_d_flam_trapezoid_dx(flam_tensor const * x0, double x1, int64_t x2)
+{
+  return flam_trapezoid_dx(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_trapezoid_dx(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  double x1;
+  int64_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_trapezoid_dx", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = (double)_cffi_to_c_double(arg1);
+  if (x1 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x2 = _cffi_to_c_int(arg2, int64_t);
+  if (x2 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_trapezoid_dx(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_trapezoid_dx _cffi_d_flam_trapezoid_dx
 #endif
 
 static flam_tensor * _cffi_d_flam_tril(flam_tensor const * x0, int64_t x1)
@@ -39783,7 +47959,7 @@ _cffi_f_flam_unbind(PyObject *self, PyObject *args)
   Py_END_ALLOW_THREADS
 
   (void)self; /* unused */
-  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1611));
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
   if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
   return pyresult;
 }
@@ -39958,10 +48134,10 @@ _cffi_f_flam_uniform_(PyObject *self, PyObject *args)
     return NULL;
 
   datasize = _cffi_prepare_pointer_call_argument(
-      _cffi_type(371), arg3, (char **)&x3);
+      _cffi_type(386), arg3, (char **)&x3);
   if (datasize != 0) {
     x3 = ((size_t)datasize) <= 640 ? (flam_generator *)alloca((size_t)datasize) : NULL;
-    if (_cffi_convert_array_argument(_cffi_type(371), arg3, (char **)&x3,
+    if (_cffi_convert_array_argument(_cffi_type(386), arg3, (char **)&x3,
             datasize, &large_args_free) < 0)
       return NULL;
   }
@@ -40115,6 +48291,65 @@ _cffi_f_flam_use_deterministic_algorithms(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_use_deterministic_algorithms _cffi_d_flam_use_deterministic_algorithms
 #endif
 
+static flam_tensor * _cffi_d_flam_vander(flam_tensor const * x0, int64_t const * x1, int32_t x2)
+{
+  return flam_vander(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_vander(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  int32_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_vander", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, int32_t);
+  if (x2 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_vander(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_vander _cffi_d_flam_vander
+#endif
+
 static flam_tensor * _cffi_d_flam_var(flam_tensor const * x0, int64_t const * x1, size_t x2, double x3, int32_t x4)
 {
   return flam_var(x0, x1, x2, x3, x4);
@@ -40186,6 +48421,192 @@ _cffi_f_flam_var(PyObject *self, PyObject *args)
 #  define _cffi_f_flam_var _cffi_d_flam_var
 #endif
 
+static int32_t _cffi_d_flam_var_mean(flam_tensor const * x0, int64_t const * x1, size_t x2, double x3, int32_t x4, flam_tensor * * x5, flam_tensor * * x6)
+{
+  return flam_var_mean(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_var_mean(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  double x3;
+  int32_t x4;
+  flam_tensor * * x5;
+  flam_tensor * * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_var_mean", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = (double)_cffi_to_c_double(arg3);
+  if (x3 == (double)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_var_mean(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_var_mean _cffi_d_flam_var_mean
+#endif
+
+static int32_t _cffi_d_flam_var_mean_unbiased(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4, flam_tensor * * x5, flam_tensor * * x6)
+{
+  return flam_var_mean_unbiased(x0, x1, x2, x3, x4, x5, x6);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_var_mean_unbiased(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  int32_t x3;
+  int32_t x4;
+  flam_tensor * * x5;
+  flam_tensor * * x6;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  int32_t result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+  PyObject *arg3;
+  PyObject *arg4;
+  PyObject *arg5;
+  PyObject *arg6;
+
+  if (!PyArg_UnpackTuple(args, "flam_var_mean_unbiased", 7, 7, &arg0, &arg1, &arg2, &arg3, &arg4, &arg5, &arg6))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x3 = _cffi_to_c_int(arg3, int32_t);
+  if (x3 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  x4 = _cffi_to_c_int(arg4, int32_t);
+  if (x4 == (int32_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg5, (char **)&x5);
+  if (datasize != 0) {
+    x5 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg5, (char **)&x5,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(1585), arg6, (char **)&x6);
+  if (datasize != 0) {
+    x6 = ((size_t)datasize) <= 640 ? (flam_tensor * *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(1585), arg6, (char **)&x6,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_var_mean_unbiased(x0, x1, x2, x3, x4, x5, x6); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_int(result, int32_t);
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_var_mean_unbiased _cffi_d_flam_var_mean_unbiased
+#endif
+
 static flam_tensor * _cffi_d_flam_var_unbiased(flam_tensor const * x0, int64_t const * x1, size_t x2, int32_t x3, int32_t x4)
 {
   return flam_var_unbiased(x0, x1, x2, x3, x4);
@@ -40255,6 +48676,123 @@ _cffi_f_flam_var_unbiased(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_var_unbiased _cffi_d_flam_var_unbiased
+#endif
+
+static flam_tensor * _cffi_d_flam_vdot(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_vdot(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_vdot(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_vdot", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_vdot(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_vdot _cffi_d_flam_vdot
+#endif
+
+static flam_tensor * _cffi_d_flam_vdot_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_vdot_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_vdot_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_vdot_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_vdot_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_vdot_out _cffi_d_flam_vdot_out
 #endif
 
 static uint32_t _cffi_d_flam_version(void)
@@ -40433,6 +48971,113 @@ _cffi_f_flam_view_as(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_view_as _cffi_d_flam_view_as
+#endif
+
+static flam_tensor_list * _cffi_d_flam_vsplit(flam_tensor const * x0, int64_t x1)
+{
+  return flam_vsplit(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_vsplit(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_vsplit", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x1 = _cffi_to_c_int(arg1, int64_t);
+  if (x1 == (int64_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_vsplit(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_vsplit _cffi_d_flam_vsplit
+#endif
+
+static flam_tensor_list * _cffi_d_flam_vsplit_at(flam_tensor const * x0, int64_t const * x1, size_t x2)
+{
+  return flam_vsplit_at(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_vsplit_at(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  int64_t const * x1;
+  size_t x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor_list * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_vsplit_at", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(86), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (int64_t const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(86), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  x2 = _cffi_to_c_int(arg2, size_t);
+  if (x2 == (size_t)-1 && PyErr_Occurred())
+    return NULL;
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_vsplit_at(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(1863));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_vsplit_at _cffi_d_flam_vsplit_at
 #endif
 
 static flam_tensor * _cffi_d_flam_vstack(flam_tensor const * const * x0, size_t x1)
@@ -40620,6 +49265,176 @@ _cffi_f_flam_where_out(PyObject *self, PyObject *args)
 }
 #else
 #  define _cffi_f_flam_where_out _cffi_d_flam_where_out
+#endif
+
+static flam_tensor * _cffi_d_flam_xlogy(flam_tensor const * x0, flam_tensor const * x1)
+{
+  return flam_xlogy(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_xlogy(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_xlogy", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_xlogy(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_xlogy _cffi_d_flam_xlogy
+#endif
+
+static flam_tensor * _cffi_d_flam_xlogy_(flam_tensor * x0, flam_tensor const * x1)
+{
+  return flam_xlogy_(x0, x1);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_xlogy_(PyObject *self, PyObject *args)
+{
+  flam_tensor * x0;
+  flam_tensor const * x1;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+
+  if (!PyArg_UnpackTuple(args, "flam_xlogy_", 2, 2, &arg0, &arg1))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_xlogy_(x0, x1); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_xlogy_ _cffi_d_flam_xlogy_
+#endif
+
+static flam_tensor * _cffi_d_flam_xlogy_out(flam_tensor const * x0, flam_tensor const * x1, flam_tensor * x2)
+{
+  return flam_xlogy_out(x0, x1, x2);
+}
+#ifndef PYPY_VERSION
+static PyObject *
+_cffi_f_flam_xlogy_out(PyObject *self, PyObject *args)
+{
+  flam_tensor const * x0;
+  flam_tensor const * x1;
+  flam_tensor * x2;
+  Py_ssize_t datasize;
+  struct _cffi_freeme_s *large_args_free = NULL;
+  flam_tensor * result;
+  PyObject *pyresult;
+  PyObject *arg0;
+  PyObject *arg1;
+  PyObject *arg2;
+
+  if (!PyArg_UnpackTuple(args, "flam_xlogy_out", 3, 3, &arg0, &arg1, &arg2))
+    return NULL;
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg0, (char **)&x0);
+  if (datasize != 0) {
+    x0 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg0, (char **)&x0,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(18), arg1, (char **)&x1);
+  if (datasize != 0) {
+    x1 = ((size_t)datasize) <= 640 ? (flam_tensor const *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(18), arg1, (char **)&x1,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  datasize = _cffi_prepare_pointer_call_argument(
+      _cffi_type(64), arg2, (char **)&x2);
+  if (datasize != 0) {
+    x2 = ((size_t)datasize) <= 640 ? (flam_tensor *)alloca((size_t)datasize) : NULL;
+    if (_cffi_convert_array_argument(_cffi_type(64), arg2, (char **)&x2,
+            datasize, &large_args_free) < 0)
+      return NULL;
+  }
+
+  Py_BEGIN_ALLOW_THREADS
+  _cffi_restore_errno();
+  { result = flam_xlogy_out(x0, x1, x2); }
+  _cffi_save_errno();
+  Py_END_ALLOW_THREADS
+
+  (void)self; /* unused */
+  pyresult = _cffi_from_c_pointer((char *)result, _cffi_type(64));
+  if (large_args_free != NULL) _cffi_free_array_arguments(large_args_free);
+  return pyresult;
+}
+#else
+#  define _cffi_f_flam_xlogy_out _cffi_d_flam_xlogy_out
 #endif
 
 static flam_tensor * _cffi_d_flam_zero_(flam_tensor * x0)
@@ -40908,467 +49723,566 @@ static void _cffi_checkfld__flam_rate_callback(flam_rate_callback *p)
 struct _cffi_align__flam_rate_callback { char x; flam_rate_callback y; };
 
 static const struct _cffi_global_s _cffi_globals[] = {
-  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_abs },
-  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_abs_ },
-  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_abs_out },
-  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_acos },
-  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_acos_ },
-  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_acos_out },
-  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_acosh },
-  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_acosh_ },
-  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_acosh_out },
+  { "flam_abs", (void *)_cffi_f_flam_abs, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_abs },
+  { "flam_abs_", (void *)_cffi_f_flam_abs_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_abs_ },
+  { "flam_abs_out", (void *)_cffi_f_flam_abs_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_abs_out },
+  { "flam_acos", (void *)_cffi_f_flam_acos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_acos },
+  { "flam_acos_", (void *)_cffi_f_flam_acos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_acos_ },
+  { "flam_acos_out", (void *)_cffi_f_flam_acos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_acos_out },
+  { "flam_acosh", (void *)_cffi_f_flam_acosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_acosh },
+  { "flam_acosh_", (void *)_cffi_f_flam_acosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_acosh_ },
+  { "flam_acosh_out", (void *)_cffi_f_flam_acosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_acosh_out },
   { "flam_adadelta_new", (void *)_cffi_f_flam_adadelta_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 172), (void *)_cffi_d_flam_adadelta_new },
-  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_adadelta_step },
+  { "flam_adadelta_step", (void *)_cffi_f_flam_adadelta_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1486), (void *)_cffi_d_flam_adadelta_step },
   { "flam_adagrad_new", (void *)_cffi_f_flam_adagrad_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adagrad_new },
-  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1232), (void *)_cffi_d_flam_adagrad_step },
+  { "flam_adagrad_step", (void *)_cffi_f_flam_adagrad_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1428), (void *)_cffi_d_flam_adagrad_step },
   { "flam_adam_new", (void *)_cffi_f_flam_adam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adam_new },
-  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1355), (void *)_cffi_d_flam_adam_step },
+  { "flam_adam_step", (void *)_cffi_f_flam_adam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1551), (void *)_cffi_d_flam_adam_step },
   { "flam_adamax_new", (void *)_cffi_f_flam_adamax_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_adamax_new },
-  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1249), (void *)_cffi_d_flam_adamax_step },
+  { "flam_adamax_step", (void *)_cffi_f_flam_adamax_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1445), (void *)_cffi_d_flam_adamax_step },
   { "flam_adamw_new", (void *)_cffi_f_flam_adamw_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_adamw_new },
-  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_adaptive_avg_pool2d },
-  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_add },
-  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 387), (void *)_cffi_d_flam_add_ },
-  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_add_out },
-  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 548), (void *)_cffi_d_flam_addcdiv },
-  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 397), (void *)_cffi_d_flam_addcdiv_ },
-  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_addcdiv_out },
-  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 548), (void *)_cffi_d_flam_addcmul },
-  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 397), (void *)_cffi_d_flam_addcmul_ },
-  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 569), (void *)_cffi_d_flam_addcmul_out },
-  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_addmm },
-  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 403), (void *)_cffi_d_flam_addmm_ },
-  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_addmm_out },
-  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_all },
-  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_all_out },
-  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_amax },
-  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_amax_out },
-  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_amin },
-  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_amin_out },
-  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_any },
-  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 732), (void *)_cffi_d_flam_any_out },
-  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 595), (void *)_cffi_d_flam_arange },
-  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
-  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmax },
-  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_argmax_out },
-  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 689), (void *)_cffi_d_flam_argmin },
-  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 694), (void *)_cffi_d_flam_argmin_out },
-  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 785), (void *)_cffi_d_flam_as_strided },
+  { "flam_adaptive_avg_pool2d", (void *)_cffi_f_flam_adaptive_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_adaptive_avg_pool2d },
+  { "flam_add", (void *)_cffi_f_flam_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_add },
+  { "flam_add_", (void *)_cffi_f_flam_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 408), (void *)_cffi_d_flam_add_ },
+  { "flam_add_out", (void *)_cffi_f_flam_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 601), (void *)_cffi_d_flam_add_out },
+  { "flam_addbmm", (void *)_cffi_f_flam_addbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addbmm },
+  { "flam_addbmm_", (void *)_cffi_f_flam_addbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addbmm_ },
+  { "flam_addbmm_out", (void *)_cffi_f_flam_addbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addbmm_out },
+  { "flam_addcdiv", (void *)_cffi_f_flam_addcdiv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 628), (void *)_cffi_d_flam_addcdiv },
+  { "flam_addcdiv_", (void *)_cffi_f_flam_addcdiv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_addcdiv_ },
+  { "flam_addcdiv_out", (void *)_cffi_f_flam_addcdiv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_addcdiv_out },
+  { "flam_addcmul", (void *)_cffi_f_flam_addcmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 628), (void *)_cffi_d_flam_addcmul },
+  { "flam_addcmul_", (void *)_cffi_f_flam_addcmul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 418), (void *)_cffi_d_flam_addcmul_ },
+  { "flam_addcmul_out", (void *)_cffi_f_flam_addcmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_addcmul_out },
+  { "flam_addmm", (void *)_cffi_f_flam_addmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addmm },
+  { "flam_addmm_", (void *)_cffi_f_flam_addmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addmm_ },
+  { "flam_addmm_out", (void *)_cffi_f_flam_addmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addmm_out },
+  { "flam_addmv", (void *)_cffi_f_flam_addmv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addmv },
+  { "flam_addmv_", (void *)_cffi_f_flam_addmv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addmv_ },
+  { "flam_addmv_out", (void *)_cffi_f_flam_addmv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addmv_out },
+  { "flam_addr", (void *)_cffi_f_flam_addr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_addr },
+  { "flam_addr_", (void *)_cffi_f_flam_addr_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_addr_ },
+  { "flam_addr_out", (void *)_cffi_f_flam_addr_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_addr_out },
+  { "flam_all", (void *)_cffi_f_flam_all, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_all },
+  { "flam_all_out", (void *)_cffi_f_flam_all_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_all_out },
+  { "flam_amax", (void *)_cffi_f_flam_amax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_amax },
+  { "flam_amax_out", (void *)_cffi_f_flam_amax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_amax_out },
+  { "flam_amin", (void *)_cffi_f_flam_amin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_amin },
+  { "flam_amin_out", (void *)_cffi_f_flam_amin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_amin_out },
+  { "flam_aminmax", (void *)_cffi_f_flam_aminmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1581), (void *)_cffi_d_flam_aminmax },
+  { "flam_any", (void *)_cffi_f_flam_any, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_any },
+  { "flam_any_out", (void *)_cffi_f_flam_any_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 876), (void *)_cffi_d_flam_any_out },
+  { "flam_arange", (void *)_cffi_f_flam_arange, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 675), (void *)_cffi_d_flam_arange },
+  { "flam_are_deterministic_algorithms_enabled", (void *)_cffi_f_flam_are_deterministic_algorithms_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_are_deterministic_algorithms_enabled },
+  { "flam_argmax", (void *)_cffi_f_flam_argmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_argmax },
+  { "flam_argmax_out", (void *)_cffi_f_flam_argmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 838), (void *)_cffi_d_flam_argmax_out },
+  { "flam_argmin", (void *)_cffi_f_flam_argmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_argmin },
+  { "flam_argmin_out", (void *)_cffi_f_flam_argmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 838), (void *)_cffi_d_flam_argmin_out },
+  { "flam_argsort", (void *)_cffi_f_flam_argsort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1019), (void *)_cffi_d_flam_argsort },
+  { "flam_as_strided", (void *)_cffi_f_flam_as_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_as_strided },
   { "flam_asgd_new", (void *)_cffi_f_flam_asgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_asgd_new },
-  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1333), (void *)_cffi_d_flam_asgd_step },
-  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_asin },
-  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_asin_ },
-  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_asin_out },
-  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_asinh },
-  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_asinh_ },
-  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_asinh_out },
-  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atan },
-  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_atan2 },
-  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_atan2_ },
-  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_atan2_out },
-  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_atan_ },
-  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_atan_out },
-  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atanh },
-  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_atanh_ },
-  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_atanh_out },
-  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_1d },
-  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_2d },
-  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_atleast_3d },
-  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_autocast_cache_enabled },
-  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1623), (void *)_cffi_d_flam_autocast_clear_cache },
-  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_autocast_dtype },
-  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_autocast_enabled },
-  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1414), (void *)_cffi_d_flam_autocast_push },
-  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1409), (void *)_cffi_d_flam_autocast_set },
-  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_autocast_set_cache_enabled },
-  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 761), (void *)_cffi_d_flam_avg_pool2d },
-  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_baddbmm },
-  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 403), (void *)_cffi_d_flam_baddbmm_ },
-  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 561), (void *)_cffi_d_flam_baddbmm_out },
-  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 501), (void *)_cffi_d_flam_batch_norm },
-  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 493), (void *)_cffi_d_flam_bernoulli },
-  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_bernoulli_ },
-  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 582), (void *)_cffi_d_flam_binary_cross_entropy },
-  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 588), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
-  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_and },
-  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_and_ },
-  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_and_out },
-  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_left_shift },
-  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_left_shift_ },
-  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_left_shift_out },
-  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_bitwise_not },
-  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_bitwise_not_ },
-  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_bitwise_not_out },
-  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_or },
-  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_or_ },
-  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_or_out },
-  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_right_shift },
-  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_right_shift_ },
-  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_right_shift_out },
-  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bitwise_xor },
-  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_bitwise_xor_ },
-  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bitwise_xor_out },
-  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_bmm },
-  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_bmm_out },
-  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 975), (void *)_cffi_d_flam_broadcast_tensors },
-  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_broadcast_to },
-  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 457), (void *)_cffi_d_flam_cat },
-  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_cat_out },
-  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_ceil },
-  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_ceil_ },
-  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_ceil_out },
-  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_celu },
-  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 358), (void *)_cffi_d_flam_celu_ },
+  { "flam_asgd_step", (void *)_cffi_f_flam_asgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_asgd_step },
+  { "flam_asin", (void *)_cffi_f_flam_asin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_asin },
+  { "flam_asin_", (void *)_cffi_f_flam_asin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_asin_ },
+  { "flam_asin_out", (void *)_cffi_f_flam_asin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_asin_out },
+  { "flam_asinh", (void *)_cffi_f_flam_asinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_asinh },
+  { "flam_asinh_", (void *)_cffi_f_flam_asinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_asinh_ },
+  { "flam_asinh_out", (void *)_cffi_f_flam_asinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_asinh_out },
+  { "flam_atan", (void *)_cffi_f_flam_atan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atan },
+  { "flam_atan2", (void *)_cffi_f_flam_atan2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_atan2 },
+  { "flam_atan2_", (void *)_cffi_f_flam_atan2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_atan2_ },
+  { "flam_atan2_out", (void *)_cffi_f_flam_atan2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_atan2_out },
+  { "flam_atan_", (void *)_cffi_f_flam_atan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_atan_ },
+  { "flam_atan_out", (void *)_cffi_f_flam_atan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_atan_out },
+  { "flam_atanh", (void *)_cffi_f_flam_atanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atanh },
+  { "flam_atanh_", (void *)_cffi_f_flam_atanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_atanh_ },
+  { "flam_atanh_out", (void *)_cffi_f_flam_atanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_atanh_out },
+  { "flam_atleast_1d", (void *)_cffi_f_flam_atleast_1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atleast_1d },
+  { "flam_atleast_2d", (void *)_cffi_f_flam_atleast_2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atleast_2d },
+  { "flam_atleast_3d", (void *)_cffi_f_flam_atleast_3d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_atleast_3d },
+  { "flam_autocast_cache_enabled", (void *)_cffi_f_flam_autocast_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_autocast_cache_enabled },
+  { "flam_autocast_clear_cache", (void *)_cffi_f_flam_autocast_clear_cache, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1875), (void *)_cffi_d_flam_autocast_clear_cache },
+  { "flam_autocast_dtype", (void *)_cffi_f_flam_autocast_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_autocast_dtype },
+  { "flam_autocast_enabled", (void *)_cffi_f_flam_autocast_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_autocast_enabled },
+  { "flam_autocast_push", (void *)_cffi_f_flam_autocast_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1666), (void *)_cffi_d_flam_autocast_push },
+  { "flam_autocast_set", (void *)_cffi_f_flam_autocast_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1661), (void *)_cffi_d_flam_autocast_set },
+  { "flam_autocast_set_cache_enabled", (void *)_cffi_f_flam_autocast_set_cache_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_autocast_set_cache_enabled },
+  { "flam_avg_pool2d", (void *)_cffi_f_flam_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 905), (void *)_cffi_d_flam_avg_pool2d },
+  { "flam_baddbmm", (void *)_cffi_f_flam_baddbmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 634), (void *)_cffi_d_flam_baddbmm },
+  { "flam_baddbmm_", (void *)_cffi_f_flam_baddbmm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_baddbmm_ },
+  { "flam_baddbmm_out", (void *)_cffi_f_flam_baddbmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 641), (void *)_cffi_d_flam_baddbmm_out },
+  { "flam_batch_norm", (void *)_cffi_f_flam_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 575), (void *)_cffi_d_flam_batch_norm },
+  { "flam_bernoulli", (void *)_cffi_f_flam_bernoulli, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 567), (void *)_cffi_d_flam_bernoulli },
+  { "flam_bernoulli_", (void *)_cffi_f_flam_bernoulli_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 388), (void *)_cffi_d_flam_bernoulli_ },
+  { "flam_binary_cross_entropy", (void *)_cffi_f_flam_binary_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 662), (void *)_cffi_d_flam_binary_cross_entropy },
+  { "flam_binary_cross_entropy_with_logits", (void *)_cffi_f_flam_binary_cross_entropy_with_logits, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 668), (void *)_cffi_d_flam_binary_cross_entropy_with_logits },
+  { "flam_bitwise_and", (void *)_cffi_f_flam_bitwise_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_and },
+  { "flam_bitwise_and_", (void *)_cffi_f_flam_bitwise_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_and_ },
+  { "flam_bitwise_and_out", (void *)_cffi_f_flam_bitwise_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_and_out },
+  { "flam_bitwise_left_shift", (void *)_cffi_f_flam_bitwise_left_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_left_shift },
+  { "flam_bitwise_left_shift_", (void *)_cffi_f_flam_bitwise_left_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_left_shift_ },
+  { "flam_bitwise_left_shift_out", (void *)_cffi_f_flam_bitwise_left_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_left_shift_out },
+  { "flam_bitwise_not", (void *)_cffi_f_flam_bitwise_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_bitwise_not },
+  { "flam_bitwise_not_", (void *)_cffi_f_flam_bitwise_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_bitwise_not_ },
+  { "flam_bitwise_not_out", (void *)_cffi_f_flam_bitwise_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_bitwise_not_out },
+  { "flam_bitwise_or", (void *)_cffi_f_flam_bitwise_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_or },
+  { "flam_bitwise_or_", (void *)_cffi_f_flam_bitwise_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_or_ },
+  { "flam_bitwise_or_out", (void *)_cffi_f_flam_bitwise_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_or_out },
+  { "flam_bitwise_right_shift", (void *)_cffi_f_flam_bitwise_right_shift, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_right_shift },
+  { "flam_bitwise_right_shift_", (void *)_cffi_f_flam_bitwise_right_shift_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_right_shift_ },
+  { "flam_bitwise_right_shift_out", (void *)_cffi_f_flam_bitwise_right_shift_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_right_shift_out },
+  { "flam_bitwise_xor", (void *)_cffi_f_flam_bitwise_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bitwise_xor },
+  { "flam_bitwise_xor_", (void *)_cffi_f_flam_bitwise_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_bitwise_xor_ },
+  { "flam_bitwise_xor_out", (void *)_cffi_f_flam_bitwise_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bitwise_xor_out },
+  { "flam_block_diag", (void *)_cffi_f_flam_block_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_block_diag },
+  { "flam_bmm", (void *)_cffi_f_flam_bmm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_bmm },
+  { "flam_bmm_out", (void *)_cffi_f_flam_bmm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_bmm_out },
+  { "flam_broadcast_tensors", (void *)_cffi_f_flam_broadcast_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1166), (void *)_cffi_d_flam_broadcast_tensors },
+  { "flam_broadcast_to", (void *)_cffi_f_flam_broadcast_to, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_broadcast_to },
+  { "flam_bucketize", (void *)_cffi_f_flam_bucketize, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 741), (void *)_cffi_d_flam_bucketize },
+  { "flam_bucketize_out", (void *)_cffi_f_flam_bucketize_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_bucketize_out },
+  { "flam_cartesian_prod", (void *)_cffi_f_flam_cartesian_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_cartesian_prod },
+  { "flam_cat", (void *)_cffi_f_flam_cat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 491), (void *)_cffi_d_flam_cat },
+  { "flam_cat_out", (void *)_cffi_f_flam_cat_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_cat_out },
+  { "flam_cdist", (void *)_cffi_f_flam_cdist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 607), (void *)_cffi_d_flam_cdist },
+  { "flam_ceil", (void *)_cffi_f_flam_ceil, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_ceil },
+  { "flam_ceil_", (void *)_cffi_f_flam_ceil_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_ceil_ },
+  { "flam_ceil_out", (void *)_cffi_f_flam_ceil_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_ceil_out },
+  { "flam_celu", (void *)_cffi_f_flam_celu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_celu },
+  { "flam_celu_", (void *)_cffi_f_flam_celu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_celu_ },
   { "flam_chained_lr_new", (void *)_cffi_f_flam_chained_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 279), (void *)_cffi_d_flam_chained_lr_new },
-  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 994), (void *)_cffi_d_flam_chunk },
-  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_clamp },
-  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 392), (void *)_cffi_d_flam_clamp_ },
-  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_clamp_max },
-  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_clamp_max_ },
-  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_clamp_max_out },
-  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_clamp_min },
-  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_clamp_min_ },
-  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_clamp_min_out },
-  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_clamp_out },
-  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1210), (void *)_cffi_d_flam_clip_grad_value_ },
-  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_clone },
+  { "flam_chunk", (void *)_cffi_f_flam_chunk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_chunk },
+  { "flam_clamp", (void *)_cffi_f_flam_clamp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_clamp },
+  { "flam_clamp_", (void *)_cffi_f_flam_clamp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_clamp_ },
+  { "flam_clamp_max", (void *)_cffi_f_flam_clamp_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_clamp_max },
+  { "flam_clamp_max_", (void *)_cffi_f_flam_clamp_max_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_clamp_max_ },
+  { "flam_clamp_max_out", (void *)_cffi_f_flam_clamp_max_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_clamp_max_out },
+  { "flam_clamp_min", (void *)_cffi_f_flam_clamp_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_clamp_min },
+  { "flam_clamp_min_", (void *)_cffi_f_flam_clamp_min_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_clamp_min_ },
+  { "flam_clamp_min_out", (void *)_cffi_f_flam_clamp_min_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_clamp_min_out },
+  { "flam_clamp_out", (void *)_cffi_f_flam_clamp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_clamp_out },
+  { "flam_clip_grad_value_", (void *)_cffi_f_flam_clip_grad_value_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1406), (void *)_cffi_d_flam_clip_grad_value_ },
+  { "flam_clone", (void *)_cffi_f_flam_clone, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_clone },
+  { "flam_column_stack", (void *)_cffi_f_flam_column_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_column_stack },
+  { "flam_column_stack_out", (void *)_cffi_f_flam_column_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 486), (void *)_cffi_d_flam_column_stack_out },
   { "flam_constant_lr_new", (void *)_cffi_f_flam_constant_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 229), (void *)_cffi_d_flam_constant_lr_new },
-  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_contiguous },
-  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_conv1d },
-  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 603), (void *)_cffi_d_flam_conv2d },
-  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 615), (void *)_cffi_d_flam_conv_transpose2d },
-  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_cos },
-  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_cos_ },
-  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_cos_out },
-  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_cosh },
-  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_cosh_ },
-  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_cosh_out },
+  { "flam_contiguous", (void *)_cffi_f_flam_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_contiguous },
+  { "flam_conv1d", (void *)_cffi_f_flam_conv1d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_conv1d },
+  { "flam_conv2d", (void *)_cffi_f_flam_conv2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_conv2d },
+  { "flam_conv_transpose2d", (void *)_cffi_f_flam_conv_transpose2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 695), (void *)_cffi_d_flam_conv_transpose2d },
+  { "flam_copysign", (void *)_cffi_f_flam_copysign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_copysign },
+  { "flam_copysign_", (void *)_cffi_f_flam_copysign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_copysign_ },
+  { "flam_copysign_out", (void *)_cffi_f_flam_copysign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_copysign_out },
+  { "flam_corrcoef", (void *)_cffi_f_flam_corrcoef, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_corrcoef },
+  { "flam_cos", (void *)_cffi_f_flam_cos, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_cos },
+  { "flam_cos_", (void *)_cffi_f_flam_cos_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_cos_ },
+  { "flam_cos_out", (void *)_cffi_f_flam_cos_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_cos_out },
+  { "flam_cosh", (void *)_cffi_f_flam_cosh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_cosh },
+  { "flam_cosh_", (void *)_cffi_f_flam_cosh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_cosh_ },
+  { "flam_cosh_out", (void *)_cffi_f_flam_cosh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_cosh_out },
   { "flam_cosine_annealing_lr_new", (void *)_cffi_f_flam_cosine_annealing_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_cosine_annealing_lr_new },
   { "flam_cosine_annealing_warm_restarts_new", (void *)_cffi_f_flam_cosine_annealing_warm_restarts_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 273), (void *)_cffi_d_flam_cosine_annealing_warm_restarts_new },
-  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_count_nonzero },
-  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 636), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_count_nonzero", (void *)_cffi_f_flam_count_nonzero, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_count_nonzero },
+  { "flam_cov", (void *)_cffi_f_flam_cov, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_cov },
+  { "flam_cross", (void *)_cffi_f_flam_cross, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 778), (void *)_cffi_d_flam_cross },
+  { "flam_cross_entropy", (void *)_cffi_f_flam_cross_entropy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 716), (void *)_cffi_d_flam_cross_entropy },
+  { "flam_cross_out", (void *)_cffi_f_flam_cross_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 783), (void *)_cffi_d_flam_cross_out },
   { "flam_cuda_unavailable_reason", (void *)_cffi_f_flam_cuda_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_cuda_unavailable_reason },
-  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_cumprod },
-  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_cumprod_ },
-  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 852), (void *)_cffi_d_flam_cumprod_out },
-  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_cumsum },
-  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 437), (void *)_cffi_d_flam_cumsum_ },
-  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 852), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cummax", (void *)_cffi_f_flam_cummax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1606), (void *)_cffi_d_flam_cummax },
+  { "flam_cummin", (void *)_cffi_f_flam_cummin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1606), (void *)_cffi_d_flam_cummin },
+  { "flam_cumprod", (void *)_cffi_f_flam_cumprod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_cumprod },
+  { "flam_cumprod_", (void *)_cffi_f_flam_cumprod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 466), (void *)_cffi_d_flam_cumprod_ },
+  { "flam_cumprod_out", (void *)_cffi_f_flam_cumprod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_cumprod_out },
+  { "flam_cumsum", (void *)_cffi_f_flam_cumsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_cumsum },
+  { "flam_cumsum_", (void *)_cffi_f_flam_cumsum_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 466), (void *)_cffi_d_flam_cumsum_ },
+  { "flam_cumsum_out", (void *)_cffi_f_flam_cumsum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_cumsum_out },
+  { "flam_cumulative_trapezoid", (void *)_cffi_f_flam_cumulative_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_cumulative_trapezoid },
+  { "flam_cumulative_trapezoid_dx", (void *)_cffi_f_flam_cumulative_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_cumulative_trapezoid_dx },
   { "flam_cyclic_lr_new", (void *)_cffi_f_flam_cyclic_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 211), (void *)_cffi_d_flam_cyclic_lr_new },
   { "flam_dataset_from_tensors", (void *)_cffi_f_flam_dataset_from_tensors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 43), (void *)_cffi_d_flam_dataset_from_tensors },
   { "flam_dataset_new", (void *)_cffi_f_flam_dataset_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 40), (void *)_cffi_d_flam_dataset_new },
-  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1562), (void *)_cffi_d_flam_dataset_release },
-  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1486), (void *)_cffi_d_flam_dataset_size },
-  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_detach },
-  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_device_can_access_peer },
-  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1400), (void *)_cffi_d_flam_device_capability },
-  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_count },
-  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_current },
-  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_index_of },
-  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_is_available },
-  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_device_make },
-  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1421), (void *)_cffi_d_flam_device_memory_info },
+  { "flam_dataset_release", (void *)_cffi_f_flam_dataset_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1814), (void *)_cffi_d_flam_dataset_release },
+  { "flam_dataset_size", (void *)_cffi_f_flam_dataset_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1738), (void *)_cffi_d_flam_dataset_size },
+  { "flam_deg2rad", (void *)_cffi_f_flam_deg2rad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_deg2rad },
+  { "flam_deg2rad_", (void *)_cffi_f_flam_deg2rad_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_deg2rad_ },
+  { "flam_deg2rad_out", (void *)_cffi_f_flam_deg2rad_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_deg2rad_out },
+  { "flam_detach", (void *)_cffi_f_flam_detach, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_detach },
+  { "flam_device_can_access_peer", (void *)_cffi_f_flam_device_can_access_peer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_device_can_access_peer },
+  { "flam_device_capability", (void *)_cffi_f_flam_device_capability, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1652), (void *)_cffi_d_flam_device_capability },
+  { "flam_device_count", (void *)_cffi_f_flam_device_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_count },
+  { "flam_device_current", (void *)_cffi_f_flam_device_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_current },
+  { "flam_device_index_of", (void *)_cffi_f_flam_device_index_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_index_of },
+  { "flam_device_is_available", (void *)_cffi_f_flam_device_is_available, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_is_available },
+  { "flam_device_make", (void *)_cffi_f_flam_device_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_device_make },
+  { "flam_device_memory_info", (void *)_cffi_f_flam_device_memory_info, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1673), (void *)_cffi_d_flam_device_memory_info },
   { "flam_device_model", (void *)_cffi_f_flam_device_model, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_model },
-  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_multiprocessors },
+  { "flam_device_multiprocessors", (void *)_cffi_f_flam_device_multiprocessors, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_multiprocessors },
   { "flam_device_name", (void *)_cffi_f_flam_device_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_name },
-  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_device_parse },
-  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1426), (void *)_cffi_d_flam_device_push },
-  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_set_current },
-  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_device_total_memory },
-  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_device_type_of },
+  { "flam_device_parse", (void *)_cffi_f_flam_device_parse, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1198), (void *)_cffi_d_flam_device_parse },
+  { "flam_device_push", (void *)_cffi_f_flam_device_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1678), (void *)_cffi_d_flam_device_push },
+  { "flam_device_set_current", (void *)_cffi_f_flam_device_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_set_current },
+  { "flam_device_total_memory", (void *)_cffi_f_flam_device_total_memory, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_device_total_memory },
+  { "flam_device_type_of", (void *)_cffi_f_flam_device_type_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_device_type_of },
   { "flam_device_unavailable_reason", (void *)_cffi_f_flam_device_unavailable_reason, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_device_unavailable_reason },
-  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_diagonal },
-  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_div },
-  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 410), (void *)_cffi_d_flam_div_ },
-  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 655), (void *)_cffi_d_flam_div_out },
-  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_dot },
-  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_dot_out },
-  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 480), (void *)_cffi_d_flam_dropout },
-  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 378), (void *)_cffi_d_flam_dropout_ },
-  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_dstack },
-  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_elu },
-  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 358), (void *)_cffi_d_flam_elu_ },
-  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 674), (void *)_cffi_d_flam_embedding },
-  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_empty },
-  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_empty_like },
-  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 917), (void *)_cffi_d_flam_empty_strided },
-  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_eq },
-  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_eq_ },
-  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_eq_out },
-  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_erf },
-  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_erf_ },
-  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_erf_out },
-  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_erfc },
-  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_erfc_ },
-  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_erfc_out },
-  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1623), (void *)_cffi_d_flam_error_clear },
-  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_error_code },
-  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1010), (void *)_cffi_d_flam_error_code_of },
+  { "flam_diag", (void *)_cffi_f_flam_diag, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_diag },
+  { "flam_diag_embed", (void *)_cffi_f_flam_diag_embed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_diag_embed },
+  { "flam_diag_out", (void *)_cffi_f_flam_diag_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_diag_out },
+  { "flam_diagflat", (void *)_cffi_f_flam_diagflat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_diagflat },
+  { "flam_diagonal", (void *)_cffi_f_flam_diagonal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_diagonal },
+  { "flam_diagonal_scatter", (void *)_cffi_f_flam_diagonal_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 816), (void *)_cffi_d_flam_diagonal_scatter },
+  { "flam_diff", (void *)_cffi_f_flam_diff, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1041), (void *)_cffi_d_flam_diff },
+  { "flam_diff_out", (void *)_cffi_f_flam_diff_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1048), (void *)_cffi_d_flam_diff_out },
+  { "flam_digamma", (void *)_cffi_f_flam_digamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_digamma },
+  { "flam_digamma_", (void *)_cffi_f_flam_digamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_digamma_ },
+  { "flam_digamma_out", (void *)_cffi_f_flam_digamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_digamma_out },
+  { "flam_dist", (void *)_cffi_f_flam_dist, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_dist },
+  { "flam_div", (void *)_cffi_f_flam_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_div },
+  { "flam_div_", (void *)_cffi_f_flam_div_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 431), (void *)_cffi_d_flam_div_ },
+  { "flam_div_out", (void *)_cffi_f_flam_div_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 735), (void *)_cffi_d_flam_div_out },
+  { "flam_dot", (void *)_cffi_f_flam_dot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_dot },
+  { "flam_dot_out", (void *)_cffi_f_flam_dot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_dot_out },
+  { "flam_dropout", (void *)_cffi_f_flam_dropout, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 536), (void *)_cffi_d_flam_dropout },
+  { "flam_dropout_", (void *)_cffi_f_flam_dropout_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 393), (void *)_cffi_d_flam_dropout_ },
+  { "flam_dsplit", (void *)_cffi_f_flam_dsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_dsplit },
+  { "flam_dsplit_at", (void *)_cffi_f_flam_dsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1175), (void *)_cffi_d_flam_dsplit_at },
+  { "flam_dstack", (void *)_cffi_f_flam_dstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_dstack },
+  { "flam_einsum", (void *)_cffi_f_flam_einsum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 308), (void *)_cffi_d_flam_einsum },
+  { "flam_elu", (void *)_cffi_f_flam_elu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_elu },
+  { "flam_elu_", (void *)_cffi_f_flam_elu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_elu_ },
+  { "flam_embedding", (void *)_cffi_f_flam_embedding, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 778), (void *)_cffi_d_flam_embedding },
+  { "flam_empty", (void *)_cffi_f_flam_empty, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1092), (void *)_cffi_d_flam_empty },
+  { "flam_empty_like", (void *)_cffi_f_flam_empty_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_empty_like },
+  { "flam_empty_strided", (void *)_cffi_f_flam_empty_strided, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1099), (void *)_cffi_d_flam_empty_strided },
+  { "flam_eq", (void *)_cffi_f_flam_eq, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_eq },
+  { "flam_eq_", (void *)_cffi_f_flam_eq_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_eq_ },
+  { "flam_eq_out", (void *)_cffi_f_flam_eq_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_eq_out },
+  { "flam_erf", (void *)_cffi_f_flam_erf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_erf },
+  { "flam_erf_", (void *)_cffi_f_flam_erf_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_erf_ },
+  { "flam_erf_out", (void *)_cffi_f_flam_erf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_erf_out },
+  { "flam_erfc", (void *)_cffi_f_flam_erfc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_erfc },
+  { "flam_erfc_", (void *)_cffi_f_flam_erfc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_erfc_ },
+  { "flam_erfc_out", (void *)_cffi_f_flam_erfc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_erfc_out },
+  { "flam_erfinv", (void *)_cffi_f_flam_erfinv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_erfinv },
+  { "flam_erfinv_", (void *)_cffi_f_flam_erfinv_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_erfinv_ },
+  { "flam_erfinv_out", (void *)_cffi_f_flam_erfinv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_erfinv_out },
+  { "flam_error_clear", (void *)_cffi_f_flam_error_clear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1875), (void *)_cffi_d_flam_error_clear },
+  { "flam_error_code", (void *)_cffi_f_flam_error_code, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_error_code },
+  { "flam_error_code_of", (void *)_cffi_f_flam_error_code_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1206), (void *)_cffi_d_flam_error_code_of },
   { "flam_error_message", (void *)_cffi_f_flam_error_message, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_error_message },
   { "flam_error_message_of", (void *)_cffi_f_flam_error_message_of, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 0), (void *)_cffi_d_flam_error_message_of },
-  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1555), (void *)_cffi_d_flam_error_payload },
-  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1565), (void *)_cffi_d_flam_error_release },
-  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1565), (void *)_cffi_d_flam_error_restore },
-  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1557), (void *)_cffi_d_flam_error_set },
+  { "flam_error_payload", (void *)_cffi_f_flam_error_payload, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1807), (void *)_cffi_d_flam_error_payload },
+  { "flam_error_release", (void *)_cffi_f_flam_error_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1817), (void *)_cffi_d_flam_error_release },
+  { "flam_error_restore", (void *)_cffi_f_flam_error_restore, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1817), (void *)_cffi_d_flam_error_restore },
+  { "flam_error_set", (void *)_cffi_f_flam_error_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1809), (void *)_cffi_d_flam_error_set },
   { "flam_error_take", (void *)_cffi_f_flam_error_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 47), (void *)_cffi_d_flam_error_take },
-  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1017), (void *)_cffi_d_flam_event_device },
-  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1020), (void *)_cffi_d_flam_event_elapsed },
+  { "flam_event_device", (void *)_cffi_f_flam_event_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1213), (void *)_cffi_d_flam_event_device },
+  { "flam_event_elapsed", (void *)_cffi_f_flam_event_elapsed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1216), (void *)_cffi_d_flam_event_elapsed },
   { "flam_event_new", (void *)_cffi_f_flam_event_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 49), (void *)_cffi_d_flam_event_new },
-  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1025), (void *)_cffi_d_flam_event_query },
-  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1013), (void *)_cffi_d_flam_event_record },
-  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1568), (void *)_cffi_d_flam_event_release },
-  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1568), (void *)_cffi_d_flam_event_retain },
-  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_exp },
-  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_exp2 },
-  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_exp2_ },
-  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_exp2_out },
-  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_exp_ },
-  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_exp_out },
-  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_expand },
-  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_expand_as },
-  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_expm1 },
-  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_expm1_ },
-  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_expm1_out },
-  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_exponential_ },
+  { "flam_event_query", (void *)_cffi_f_flam_event_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1221), (void *)_cffi_d_flam_event_query },
+  { "flam_event_record", (void *)_cffi_f_flam_event_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1209), (void *)_cffi_d_flam_event_record },
+  { "flam_event_release", (void *)_cffi_f_flam_event_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1820), (void *)_cffi_d_flam_event_release },
+  { "flam_event_retain", (void *)_cffi_f_flam_event_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1820), (void *)_cffi_d_flam_event_retain },
+  { "flam_exp", (void *)_cffi_f_flam_exp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_exp },
+  { "flam_exp2", (void *)_cffi_f_flam_exp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_exp2 },
+  { "flam_exp2_", (void *)_cffi_f_flam_exp2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_exp2_ },
+  { "flam_exp2_out", (void *)_cffi_f_flam_exp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_exp2_out },
+  { "flam_exp_", (void *)_cffi_f_flam_exp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_exp_ },
+  { "flam_exp_out", (void *)_cffi_f_flam_exp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_exp_out },
+  { "flam_expand", (void *)_cffi_f_flam_expand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_expand },
+  { "flam_expand_as", (void *)_cffi_f_flam_expand_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_expand_as },
+  { "flam_expm1", (void *)_cffi_f_flam_expm1, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_expm1 },
+  { "flam_expm1_", (void *)_cffi_f_flam_expm1_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_expm1_ },
+  { "flam_expm1_out", (void *)_cffi_f_flam_expm1_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_expm1_out },
+  { "flam_exponential_", (void *)_cffi_f_flam_exponential_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 388), (void *)_cffi_d_flam_exponential_ },
   { "flam_exponential_lr_new", (void *)_cffi_f_flam_exponential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 207), (void *)_cffi_d_flam_exponential_lr_new },
-  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 936), (void *)_cffi_d_flam_eye },
-  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_fill_ },
-  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 869), (void *)_cffi_d_flam_flatten },
-  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_flip },
-  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_fliplr },
-  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_flipud },
-  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_floor },
-  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_floor_ },
-  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_floor_divide },
-  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_floor_divide_ },
-  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_floor_divide_out },
-  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_floor_out },
-  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_fmax },
-  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_fmax_out },
-  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_fmin },
-  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_fmin_out },
-  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_fmod },
-  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_fmod_ },
-  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_fmod_out },
-  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1571), (void *)_cffi_d_flam_format_options_init },
-  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_frac },
-  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_frac_ },
-  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_frac_out },
-  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_frame_keep },
-  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1437), (void *)_cffi_d_flam_frame_pop },
-  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1547), (void *)_cffi_d_flam_frame_push },
-  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 902), (void *)_cffi_d_flam_full },
-  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 667), (void *)_cffi_d_flam_full_like },
-  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 964), (void *)_cffi_d_flam_function_record },
-  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1434), (void *)_cffi_d_flam_function_wanted },
-  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_gather },
-  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 807), (void *)_cffi_d_flam_gather_out },
-  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_ge },
-  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_ge_ },
-  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_ge_out },
-  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 679), (void *)_cffi_d_flam_gelu },
+  { "flam_eye", (void *)_cffi_f_flam_eye, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1127), (void *)_cffi_d_flam_eye },
+  { "flam_fill_", (void *)_cffi_f_flam_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_fill_ },
+  { "flam_fill_diagonal_", (void *)_cffi_f_flam_fill_diagonal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 431), (void *)_cffi_d_flam_fill_diagonal_ },
+  { "flam_flatten", (void *)_cffi_f_flam_flatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_flatten },
+  { "flam_flip", (void *)_cffi_f_flam_flip, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_flip },
+  { "flam_fliplr", (void *)_cffi_f_flam_fliplr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_fliplr },
+  { "flam_flipud", (void *)_cffi_f_flam_flipud, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_flipud },
+  { "flam_float_power", (void *)_cffi_f_flam_float_power, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_float_power },
+  { "flam_float_power_", (void *)_cffi_f_flam_float_power_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_float_power_ },
+  { "flam_float_power_out", (void *)_cffi_f_flam_float_power_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_float_power_out },
+  { "flam_floor", (void *)_cffi_f_flam_floor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_floor },
+  { "flam_floor_", (void *)_cffi_f_flam_floor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_floor_ },
+  { "flam_floor_divide", (void *)_cffi_f_flam_floor_divide, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_floor_divide },
+  { "flam_floor_divide_", (void *)_cffi_f_flam_floor_divide_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_floor_divide_ },
+  { "flam_floor_divide_out", (void *)_cffi_f_flam_floor_divide_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_floor_divide_out },
+  { "flam_floor_out", (void *)_cffi_f_flam_floor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_floor_out },
+  { "flam_fmax", (void *)_cffi_f_flam_fmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_fmax },
+  { "flam_fmax_out", (void *)_cffi_f_flam_fmax_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_fmax_out },
+  { "flam_fmin", (void *)_cffi_f_flam_fmin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_fmin },
+  { "flam_fmin_out", (void *)_cffi_f_flam_fmin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_fmin_out },
+  { "flam_fmod", (void *)_cffi_f_flam_fmod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_fmod },
+  { "flam_fmod_", (void *)_cffi_f_flam_fmod_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_fmod_ },
+  { "flam_fmod_out", (void *)_cffi_f_flam_fmod_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_fmod_out },
+  { "flam_format_options_init", (void *)_cffi_f_flam_format_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1823), (void *)_cffi_d_flam_format_options_init },
+  { "flam_frac", (void *)_cffi_f_flam_frac, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_frac },
+  { "flam_frac_", (void *)_cffi_f_flam_frac_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_frac_ },
+  { "flam_frac_out", (void *)_cffi_f_flam_frac_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_frac_out },
+  { "flam_frame_keep", (void *)_cffi_f_flam_frame_keep, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_frame_keep },
+  { "flam_frame_pop", (void *)_cffi_f_flam_frame_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1689), (void *)_cffi_d_flam_frame_pop },
+  { "flam_frame_push", (void *)_cffi_f_flam_frame_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1799), (void *)_cffi_d_flam_frame_push },
+  { "flam_full", (void *)_cffi_f_flam_full, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1084), (void *)_cffi_d_flam_full },
+  { "flam_full_like", (void *)_cffi_f_flam_full_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_full_like },
+  { "flam_function_record", (void *)_cffi_f_flam_function_record, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1155), (void *)_cffi_d_flam_function_record },
+  { "flam_function_wanted", (void *)_cffi_f_flam_function_wanted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1686), (void *)_cffi_d_flam_function_wanted },
+  { "flam_gather", (void *)_cffi_f_flam_gather, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 946), (void *)_cffi_d_flam_gather },
+  { "flam_gather_out", (void *)_cffi_f_flam_gather_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 951), (void *)_cffi_d_flam_gather_out },
+  { "flam_ge", (void *)_cffi_f_flam_ge, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_ge },
+  { "flam_ge_", (void *)_cffi_f_flam_ge_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_ge_ },
+  { "flam_ge_out", (void *)_cffi_f_flam_ge_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_ge_out },
+  { "flam_gelu", (void *)_cffi_f_flam_gelu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 823), (void *)_cffi_d_flam_gelu },
   { "flam_generator_default", (void *)_cffi_f_flam_generator_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_default },
-  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1038), (void *)_cffi_d_flam_generator_device },
-  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1535), (void *)_cffi_d_flam_generator_initial_seed },
-  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1029), (void *)_cffi_d_flam_generator_manual_seed },
+  { "flam_generator_device", (void *)_cffi_f_flam_generator_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1234), (void *)_cffi_d_flam_generator_device },
+  { "flam_generator_initial_seed", (void *)_cffi_f_flam_generator_initial_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1787), (void *)_cffi_d_flam_generator_initial_seed },
+  { "flam_generator_manual_seed", (void *)_cffi_f_flam_generator_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1225), (void *)_cffi_d_flam_generator_manual_seed },
   { "flam_generator_new", (void *)_cffi_f_flam_generator_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 53), (void *)_cffi_d_flam_generator_new },
-  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1535), (void *)_cffi_d_flam_generator_offset },
-  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_generator_release },
-  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1532), (void *)_cffi_d_flam_generator_seed },
-  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1033), (void *)_cffi_d_flam_generator_set_state },
-  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_get_default_device },
-  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_get_default_dtype },
-  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_get_num_threads },
-  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_grad_enabled },
-  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1544), (void *)_cffi_d_flam_grad_mode_push },
-  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1058), (void *)_cffi_d_flam_grad_scaler_begin_step },
-  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1048), (void *)_cffi_d_flam_grad_scaler_configure },
-  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1064), (void *)_cffi_d_flam_grad_scaler_enabled },
-  { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 332), (void *)_cffi_d_flam_grad_scaler_found_inf },
+  { "flam_generator_offset", (void *)_cffi_f_flam_generator_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1787), (void *)_cffi_d_flam_generator_offset },
+  { "flam_generator_release", (void *)_cffi_f_flam_generator_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1826), (void *)_cffi_d_flam_generator_release },
+  { "flam_generator_seed", (void *)_cffi_f_flam_generator_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1784), (void *)_cffi_d_flam_generator_seed },
+  { "flam_generator_set_state", (void *)_cffi_f_flam_generator_set_state, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1229), (void *)_cffi_d_flam_generator_set_state },
+  { "flam_get_default_device", (void *)_cffi_f_flam_get_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_get_default_device },
+  { "flam_get_default_dtype", (void *)_cffi_f_flam_get_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_get_default_dtype },
+  { "flam_get_num_threads", (void *)_cffi_f_flam_get_num_threads, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_get_num_threads },
+  { "flam_grad_enabled", (void *)_cffi_f_flam_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_grad_enabled },
+  { "flam_grad_mode_push", (void *)_cffi_f_flam_grad_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1796), (void *)_cffi_d_flam_grad_mode_push },
+  { "flam_grad_scaler_begin_step", (void *)_cffi_f_flam_grad_scaler_begin_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_grad_scaler_begin_step },
+  { "flam_grad_scaler_configure", (void *)_cffi_f_flam_grad_scaler_configure, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1244), (void *)_cffi_d_flam_grad_scaler_configure },
+  { "flam_grad_scaler_enabled", (void *)_cffi_f_flam_grad_scaler_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1260), (void *)_cffi_d_flam_grad_scaler_enabled },
+  { "flam_grad_scaler_found_inf", (void *)_cffi_f_flam_grad_scaler_found_inf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_grad_scaler_found_inf },
   { "flam_grad_scaler_new", (void *)_cffi_f_flam_grad_scaler_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 56), (void *)_cffi_d_flam_grad_scaler_new },
-  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1577), (void *)_cffi_d_flam_grad_scaler_release },
-  { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 328), (void *)_cffi_d_flam_grad_scaler_scale },
-  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1044), (void *)_cffi_d_flam_grad_scaler_set_scale },
-  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_grad_scaler_step },
-  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1054), (void *)_cffi_d_flam_grad_scaler_unscale },
-  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1058), (void *)_cffi_d_flam_grad_scaler_unscale_params },
-  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1041), (void *)_cffi_d_flam_grad_scaler_update },
-  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_gt },
-  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_gt_ },
-  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_gt_out },
-  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_hardsigmoid },
-  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_hardsigmoid_ },
-  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_hardswish },
-  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_hardswish_ },
-  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_hardtanh },
-  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 362), (void *)_cffi_d_flam_hardtanh_ },
-  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1580), (void *)_cffi_d_flam_hook_release },
-  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1580), (void *)_cffi_d_flam_hook_remove },
-  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_hstack },
-  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_huber_loss },
-  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 819), (void *)_cffi_d_flam_index_add },
-  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 430), (void *)_cffi_d_flam_index_add_ },
-  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 826), (void *)_cffi_d_flam_index_add_out },
-  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_index_copy },
-  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_index_copy_ },
-  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 834), (void *)_cffi_d_flam_index_copy_out },
-  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_index_fill },
-  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_index_fill_ },
-  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_index_select },
-  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 807), (void *)_cffi_d_flam_index_select_out },
-  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_inference_enabled },
-  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1544), (void *)_cffi_d_flam_inference_mode_push },
-  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1177), (void *)_cffi_d_flam_init_constant },
-  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1192), (void *)_cffi_d_flam_init_kaiming_normal },
-  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1192), (void *)_cffi_d_flam_init_kaiming_uniform },
-  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_init_normal },
-  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1181), (void *)_cffi_d_flam_init_uniform },
-  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_normal },
-  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1187), (void *)_cffi_d_flam_init_xavier_uniform },
-  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1481), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
-  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 520), (void *)_cffi_d_flam_isclose },
-  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isfinite },
-  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isinf },
-  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_isnan },
-  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 661), (void *)_cffi_d_flam_kl_div },
-  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_l1_loss },
+  { "flam_grad_scaler_release", (void *)_cffi_f_flam_grad_scaler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1829), (void *)_cffi_d_flam_grad_scaler_release },
+  { "flam_grad_scaler_scale", (void *)_cffi_f_flam_grad_scaler_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 333), (void *)_cffi_d_flam_grad_scaler_scale },
+  { "flam_grad_scaler_set_scale", (void *)_cffi_f_flam_grad_scaler_set_scale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1240), (void *)_cffi_d_flam_grad_scaler_set_scale },
+  { "flam_grad_scaler_step", (void *)_cffi_f_flam_grad_scaler_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1250), (void *)_cffi_d_flam_grad_scaler_step },
+  { "flam_grad_scaler_unscale", (void *)_cffi_f_flam_grad_scaler_unscale, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1250), (void *)_cffi_d_flam_grad_scaler_unscale },
+  { "flam_grad_scaler_unscale_params", (void *)_cffi_f_flam_grad_scaler_unscale_params, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1254), (void *)_cffi_d_flam_grad_scaler_unscale_params },
+  { "flam_grad_scaler_update", (void *)_cffi_f_flam_grad_scaler_update, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1237), (void *)_cffi_d_flam_grad_scaler_update },
+  { "flam_gt", (void *)_cffi_f_flam_gt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_gt },
+  { "flam_gt_", (void *)_cffi_f_flam_gt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_gt_ },
+  { "flam_gt_out", (void *)_cffi_f_flam_gt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_gt_out },
+  { "flam_hardsigmoid", (void *)_cffi_f_flam_hardsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_hardsigmoid },
+  { "flam_hardsigmoid_", (void *)_cffi_f_flam_hardsigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_hardsigmoid_ },
+  { "flam_hardswish", (void *)_cffi_f_flam_hardswish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_hardswish },
+  { "flam_hardswish_", (void *)_cffi_f_flam_hardswish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_hardswish_ },
+  { "flam_hardtanh", (void *)_cffi_f_flam_hardtanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_hardtanh },
+  { "flam_hardtanh_", (void *)_cffi_f_flam_hardtanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_hardtanh_ },
+  { "flam_heaviside", (void *)_cffi_f_flam_heaviside, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_heaviside },
+  { "flam_heaviside_", (void *)_cffi_f_flam_heaviside_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_heaviside_ },
+  { "flam_heaviside_out", (void *)_cffi_f_flam_heaviside_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_heaviside_out },
+  { "flam_hook_release", (void *)_cffi_f_flam_hook_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1832), (void *)_cffi_d_flam_hook_release },
+  { "flam_hook_remove", (void *)_cffi_f_flam_hook_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1832), (void *)_cffi_d_flam_hook_remove },
+  { "flam_hsplit", (void *)_cffi_f_flam_hsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_hsplit },
+  { "flam_hsplit_at", (void *)_cffi_f_flam_hsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1175), (void *)_cffi_d_flam_hsplit_at },
+  { "flam_hstack", (void *)_cffi_f_flam_hstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_hstack },
+  { "flam_huber_loss", (void *)_cffi_f_flam_huber_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_huber_loss },
+  { "flam_hypot", (void *)_cffi_f_flam_hypot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_hypot },
+  { "flam_hypot_", (void *)_cffi_f_flam_hypot_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_hypot_ },
+  { "flam_hypot_out", (void *)_cffi_f_flam_hypot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_hypot_out },
+  { "flam_index_add", (void *)_cffi_f_flam_index_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 963), (void *)_cffi_d_flam_index_add },
+  { "flam_index_add_", (void *)_cffi_f_flam_index_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 451), (void *)_cffi_d_flam_index_add_ },
+  { "flam_index_add_out", (void *)_cffi_f_flam_index_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 970), (void *)_cffi_d_flam_index_add_out },
+  { "flam_index_copy", (void *)_cffi_f_flam_index_copy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_index_copy },
+  { "flam_index_copy_", (void *)_cffi_f_flam_index_copy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_index_copy_ },
+  { "flam_index_copy_out", (void *)_cffi_f_flam_index_copy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_index_copy_out },
+  { "flam_index_fill", (void *)_cffi_f_flam_index_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_index_fill },
+  { "flam_index_fill_", (void *)_cffi_f_flam_index_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_index_fill_ },
+  { "flam_index_select", (void *)_cffi_f_flam_index_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 946), (void *)_cffi_d_flam_index_select },
+  { "flam_index_select_out", (void *)_cffi_f_flam_index_select_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 951), (void *)_cffi_d_flam_index_select_out },
+  { "flam_inference_enabled", (void *)_cffi_f_flam_inference_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_inference_enabled },
+  { "flam_inference_mode_push", (void *)_cffi_f_flam_inference_mode_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1796), (void *)_cffi_d_flam_inference_mode_push },
+  { "flam_init_constant", (void *)_cffi_f_flam_init_constant, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1373), (void *)_cffi_d_flam_init_constant },
+  { "flam_init_kaiming_normal", (void *)_cffi_f_flam_init_kaiming_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1388), (void *)_cffi_d_flam_init_kaiming_normal },
+  { "flam_init_kaiming_uniform", (void *)_cffi_f_flam_init_kaiming_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1388), (void *)_cffi_d_flam_init_kaiming_uniform },
+  { "flam_init_normal", (void *)_cffi_f_flam_init_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1377), (void *)_cffi_d_flam_init_normal },
+  { "flam_init_uniform", (void *)_cffi_f_flam_init_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1377), (void *)_cffi_d_flam_init_uniform },
+  { "flam_init_xavier_normal", (void *)_cffi_f_flam_init_xavier_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1383), (void *)_cffi_d_flam_init_xavier_normal },
+  { "flam_init_xavier_uniform", (void *)_cffi_f_flam_init_xavier_uniform, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1383), (void *)_cffi_d_flam_init_xavier_uniform },
+  { "flam_inner", (void *)_cffi_f_flam_inner, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_inner },
+  { "flam_inner_out", (void *)_cffi_f_flam_inner_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_inner_out },
+  { "flam_is_deterministic_algorithms_warn_only_enabled", (void *)_cffi_f_flam_is_deterministic_algorithms_warn_only_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1733), (void *)_cffi_d_flam_is_deterministic_algorithms_warn_only_enabled },
+  { "flam_isclose", (void *)_cffi_f_flam_isclose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 594), (void *)_cffi_d_flam_isclose },
+  { "flam_isfinite", (void *)_cffi_f_flam_isfinite, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isfinite },
+  { "flam_isin", (void *)_cffi_f_flam_isin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 741), (void *)_cffi_d_flam_isin },
+  { "flam_isin_out", (void *)_cffi_f_flam_isin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 747), (void *)_cffi_d_flam_isin_out },
+  { "flam_isinf", (void *)_cffi_f_flam_isinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isinf },
+  { "flam_isnan", (void *)_cffi_f_flam_isnan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isnan },
+  { "flam_isneginf", (void *)_cffi_f_flam_isneginf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isneginf },
+  { "flam_isneginf_out", (void *)_cffi_f_flam_isneginf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_isneginf_out },
+  { "flam_isposinf", (void *)_cffi_f_flam_isposinf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_isposinf },
+  { "flam_isposinf_out", (void *)_cffi_f_flam_isposinf_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_isposinf_out },
+  { "flam_kl_div", (void *)_cffi_f_flam_kl_div, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 741), (void *)_cffi_d_flam_kl_div },
+  { "flam_kron", (void *)_cffi_f_flam_kron, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_kron },
+  { "flam_kron_out", (void *)_cffi_f_flam_kron_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_kron_out },
+  { "flam_kthvalue", (void *)_cffi_f_flam_kthvalue, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1627), (void *)_cffi_d_flam_kthvalue },
+  { "flam_l1_loss", (void *)_cffi_f_flam_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_l1_loss },
   { "flam_lambda_lr_new", (void *)_cffi_f_flam_lambda_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_lambda_lr_new },
-  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 718), (void *)_cffi_d_flam_layer_norm },
+  { "flam_layer_norm", (void *)_cffi_f_flam_layer_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 862), (void *)_cffi_d_flam_layer_norm },
   { "flam_lbfgs_new", (void *)_cffi_f_flam_lbfgs_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 191), (void *)_cffi_d_flam_lbfgs_new },
-  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_le },
-  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_le_ },
-  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_le_out },
+  { "flam_ldexp", (void *)_cffi_f_flam_ldexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_ldexp },
+  { "flam_ldexp_", (void *)_cffi_f_flam_ldexp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_ldexp_ },
+  { "flam_ldexp_out", (void *)_cffi_f_flam_ldexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_ldexp_out },
+  { "flam_le", (void *)_cffi_f_flam_le, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_le },
+  { "flam_le_", (void *)_cffi_f_flam_le_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_le_ },
+  { "flam_le_out", (void *)_cffi_f_flam_le_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_le_out },
   { "flam_leak_report", (void *)_cffi_f_flam_leak_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_leak_report },
-  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_leak_tracking },
-  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_leaky_relu },
-  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 358), (void *)_cffi_d_flam_leaky_relu_ },
-  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_lerp },
-  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 392), (void *)_cffi_d_flam_lerp_ },
-  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_lerp_out },
-  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 999), (void *)_cffi_d_flam_library_directory_add },
+  { "flam_leak_tracking", (void *)_cffi_f_flam_leak_tracking, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_leak_tracking },
+  { "flam_leaky_relu", (void *)_cffi_f_flam_leaky_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_leaky_relu },
+  { "flam_leaky_relu_", (void *)_cffi_f_flam_leaky_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 373), (void *)_cffi_d_flam_leaky_relu_ },
+  { "flam_lerp", (void *)_cffi_f_flam_lerp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_lerp },
+  { "flam_lerp_", (void *)_cffi_f_flam_lerp_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_lerp_ },
+  { "flam_lerp_out", (void *)_cffi_f_flam_lerp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_lerp_out },
+  { "flam_lgamma", (void *)_cffi_f_flam_lgamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_lgamma },
+  { "flam_lgamma_", (void *)_cffi_f_flam_lgamma_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_lgamma_ },
+  { "flam_lgamma_out", (void *)_cffi_f_flam_lgamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_lgamma_out },
+  { "flam_library_directory_add", (void *)_cffi_f_flam_library_directory_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1195), (void *)_cffi_d_flam_library_directory_add },
   { "flam_library_report", (void *)_cffi_f_flam_library_report, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_library_report },
-  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_linear },
+  { "flam_linear", (void *)_cffi_f_flam_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_linear },
   { "flam_linear_lr_new", (void *)_cffi_f_flam_linear_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 223), (void *)_cffi_d_flam_linear_lr_new },
-  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 320), (void *)_cffi_d_flam_linspace },
+  { "flam_linspace", (void *)_cffi_f_flam_linspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 325), (void *)_cffi_d_flam_linspace },
   { "flam_loader_new", (void *)_cffi_f_flam_loader_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 67), (void *)_cffi_d_flam_loader_new },
-  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1583), (void *)_cffi_d_flam_loader_options_init },
-  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1072), (void *)_cffi_d_flam_loader_position },
-  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1489), (void *)_cffi_d_flam_loader_size },
-  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1067), (void *)_cffi_d_flam_loader_submit },
-  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log },
-  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log10 },
-  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log10_ },
-  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log10_out },
-  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log1p },
-  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log1p_ },
-  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log1p_out },
-  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_log2 },
-  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log2_ },
-  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log2_out },
-  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_log_ },
-  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_log_out },
-  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_log_softmax },
-  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_logical_and },
-  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_logical_and_ },
-  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_logical_and_out },
-  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_logical_not },
-  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_logical_not_ },
-  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_logical_not_out },
-  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_logical_or },
-  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_logical_or_ },
-  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_logical_or_out },
-  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_logical_xor },
-  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_logical_xor_ },
-  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_logical_xor_out },
-  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_logsigmoid },
-  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 311), (void *)_cffi_d_flam_logspace },
-  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 726), (void *)_cffi_d_flam_logsumexp },
-  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_lt },
-  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_lt_ },
-  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_lt_out },
-  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1437), (void *)_cffi_d_flam_manual_seed },
-  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_masked_fill },
-  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 392), (void *)_cffi_d_flam_masked_fill_ },
-  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_matmul },
-  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_matmul_out },
-  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_max },
-  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_max_dim },
-  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 773), (void *)_cffi_d_flam_max_pool2d },
-  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_maximum },
-  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_maximum_out },
-  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_mean },
-  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 746), (void *)_cffi_d_flam_mean_out },
-  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_allocated },
-  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1430), (void *)_cffi_d_flam_memory_fail_allocation },
+  { "flam_loader_options_init", (void *)_cffi_f_flam_loader_options_init, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1835), (void *)_cffi_d_flam_loader_options_init },
+  { "flam_loader_position", (void *)_cffi_f_flam_loader_position, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1268), (void *)_cffi_d_flam_loader_position },
+  { "flam_loader_size", (void *)_cffi_f_flam_loader_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1741), (void *)_cffi_d_flam_loader_size },
+  { "flam_loader_submit", (void *)_cffi_f_flam_loader_submit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1263), (void *)_cffi_d_flam_loader_submit },
+  { "flam_log", (void *)_cffi_f_flam_log, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log },
+  { "flam_log10", (void *)_cffi_f_flam_log10, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log10 },
+  { "flam_log10_", (void *)_cffi_f_flam_log10_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log10_ },
+  { "flam_log10_out", (void *)_cffi_f_flam_log10_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log10_out },
+  { "flam_log1p", (void *)_cffi_f_flam_log1p, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log1p },
+  { "flam_log1p_", (void *)_cffi_f_flam_log1p_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log1p_ },
+  { "flam_log1p_out", (void *)_cffi_f_flam_log1p_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log1p_out },
+  { "flam_log2", (void *)_cffi_f_flam_log2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_log2 },
+  { "flam_log2_", (void *)_cffi_f_flam_log2_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log2_ },
+  { "flam_log2_out", (void *)_cffi_f_flam_log2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log2_out },
+  { "flam_log_", (void *)_cffi_f_flam_log_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_log_ },
+  { "flam_log_out", (void *)_cffi_f_flam_log_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_log_out },
+  { "flam_log_softmax", (void *)_cffi_f_flam_log_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_log_softmax },
+  { "flam_logaddexp", (void *)_cffi_f_flam_logaddexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logaddexp },
+  { "flam_logaddexp2", (void *)_cffi_f_flam_logaddexp2, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logaddexp2 },
+  { "flam_logaddexp2_out", (void *)_cffi_f_flam_logaddexp2_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logaddexp2_out },
+  { "flam_logaddexp_out", (void *)_cffi_f_flam_logaddexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logaddexp_out },
+  { "flam_logcumsumexp", (void *)_cffi_f_flam_logcumsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_logcumsumexp },
+  { "flam_logcumsumexp_out", (void *)_cffi_f_flam_logcumsumexp_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_logcumsumexp_out },
+  { "flam_logical_and", (void *)_cffi_f_flam_logical_and, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logical_and },
+  { "flam_logical_and_", (void *)_cffi_f_flam_logical_and_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logical_and_ },
+  { "flam_logical_and_out", (void *)_cffi_f_flam_logical_and_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logical_and_out },
+  { "flam_logical_not", (void *)_cffi_f_flam_logical_not, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_logical_not },
+  { "flam_logical_not_", (void *)_cffi_f_flam_logical_not_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_logical_not_ },
+  { "flam_logical_not_out", (void *)_cffi_f_flam_logical_not_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_logical_not_out },
+  { "flam_logical_or", (void *)_cffi_f_flam_logical_or, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logical_or },
+  { "flam_logical_or_", (void *)_cffi_f_flam_logical_or_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logical_or_ },
+  { "flam_logical_or_out", (void *)_cffi_f_flam_logical_or_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logical_or_out },
+  { "flam_logical_xor", (void *)_cffi_f_flam_logical_xor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_logical_xor },
+  { "flam_logical_xor_", (void *)_cffi_f_flam_logical_xor_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_logical_xor_ },
+  { "flam_logical_xor_out", (void *)_cffi_f_flam_logical_xor_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_logical_xor_out },
+  { "flam_logit", (void *)_cffi_f_flam_logit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 505), (void *)_cffi_d_flam_logit },
+  { "flam_logit_", (void *)_cffi_f_flam_logit_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 363), (void *)_cffi_d_flam_logit_ },
+  { "flam_logit_out", (void *)_cffi_f_flam_logit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 522), (void *)_cffi_d_flam_logit_out },
+  { "flam_logsigmoid", (void *)_cffi_f_flam_logsigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_logsigmoid },
+  { "flam_logspace", (void *)_cffi_f_flam_logspace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 316), (void *)_cffi_d_flam_logspace },
+  { "flam_logsumexp", (void *)_cffi_f_flam_logsumexp, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 870), (void *)_cffi_d_flam_logsumexp },
+  { "flam_lt", (void *)_cffi_f_flam_lt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_lt },
+  { "flam_lt_", (void *)_cffi_f_flam_lt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_lt_ },
+  { "flam_lt_out", (void *)_cffi_f_flam_lt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_lt_out },
+  { "flam_manual_seed", (void *)_cffi_f_flam_manual_seed, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1689), (void *)_cffi_d_flam_manual_seed },
+  { "flam_masked_fill", (void *)_cffi_f_flam_masked_fill, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_masked_fill },
+  { "flam_masked_fill_", (void *)_cffi_f_flam_masked_fill_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 413), (void *)_cffi_d_flam_masked_fill_ },
+  { "flam_matmul", (void *)_cffi_f_flam_matmul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_matmul },
+  { "flam_matmul_out", (void *)_cffi_f_flam_matmul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_matmul_out },
+  { "flam_max", (void *)_cffi_f_flam_max, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_max },
+  { "flam_max_dim", (void *)_cffi_f_flam_max_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_max_dim },
+  { "flam_max_pool2d", (void *)_cffi_f_flam_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 917), (void *)_cffi_d_flam_max_pool2d },
+  { "flam_maximum", (void *)_cffi_f_flam_maximum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_maximum },
+  { "flam_maximum_out", (void *)_cffi_f_flam_maximum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_maximum_out },
+  { "flam_mean", (void *)_cffi_f_flam_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_mean },
+  { "flam_mean_out", (void *)_cffi_f_flam_mean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 890), (void *)_cffi_d_flam_mean_out },
+  { "flam_median", (void *)_cffi_f_flam_median, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_median },
+  { "flam_median_dim", (void *)_cffi_f_flam_median_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_median_dim },
+  { "flam_memory_allocated", (void *)_cffi_f_flam_memory_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_allocated },
+  { "flam_memory_fail_allocation", (void *)_cffi_f_flam_memory_fail_allocation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1682), (void *)_cffi_d_flam_memory_fail_allocation },
   { "flam_memory_fraction", (void *)_cffi_f_flam_memory_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 37), (void *)_cffi_d_flam_memory_fraction },
-  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_max_allocated },
-  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_max_reserved },
+  { "flam_memory_max_allocated", (void *)_cffi_f_flam_memory_max_allocated, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_max_allocated },
+  { "flam_memory_max_reserved", (void *)_cffi_f_flam_memory_max_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_max_reserved },
   { "flam_memory_pinned_stats", (void *)_cffi_f_flam_memory_pinned_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_pinned_stats },
-  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1434), (void *)_cffi_d_flam_memory_record_history },
-  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1509), (void *)_cffi_d_flam_memory_reserved },
-  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
-  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_memory_reset_peak_stats },
-  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1006), (void *)_cffi_d_flam_memory_set_fraction },
+  { "flam_memory_record_history", (void *)_cffi_f_flam_memory_record_history, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1686), (void *)_cffi_d_flam_memory_record_history },
+  { "flam_memory_reserved", (void *)_cffi_f_flam_memory_reserved, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1761), (void *)_cffi_d_flam_memory_reserved },
+  { "flam_memory_reset_accumulated_stats", (void *)_cffi_f_flam_memory_reset_accumulated_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_memory_reset_accumulated_stats },
+  { "flam_memory_reset_peak_stats", (void *)_cffi_f_flam_memory_reset_peak_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_memory_reset_peak_stats },
+  { "flam_memory_set_fraction", (void *)_cffi_f_flam_memory_set_fraction, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_memory_set_fraction },
   { "flam_memory_snapshot", (void *)_cffi_f_flam_memory_snapshot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 27), (void *)_cffi_d_flam_memory_snapshot },
-  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1395), (void *)_cffi_d_flam_memory_stat },
+  { "flam_memory_stat", (void *)_cffi_f_flam_memory_stat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1647), (void *)_cffi_d_flam_memory_stat },
   { "flam_memory_stats", (void *)_cffi_f_flam_memory_stats, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 20), (void *)_cffi_d_flam_memory_stats },
   { "flam_memory_summary", (void *)_cffi_f_flam_memory_summary, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 23), (void *)_cffi_d_flam_memory_summary },
-  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 979), (void *)_cffi_d_flam_meshgrid },
-  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_min },
-  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1385), (void *)_cffi_d_flam_min_dim },
-  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_minimum },
-  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_minimum_out },
-  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_mish },
-  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_mish_ },
-  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_mm },
-  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_mm_out },
-  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1105), (void *)_cffi_d_flam_module_add_hook },
-  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1097), (void *)_cffi_d_flam_module_append },
-  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_module_buffer },
+  { "flam_meshgrid", (void *)_cffi_f_flam_meshgrid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_meshgrid },
+  { "flam_min", (void *)_cffi_f_flam_min, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_min },
+  { "flam_min_dim", (void *)_cffi_f_flam_min_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_min_dim },
+  { "flam_minimum", (void *)_cffi_f_flam_minimum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_minimum },
+  { "flam_minimum_out", (void *)_cffi_f_flam_minimum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_minimum_out },
+  { "flam_mish", (void *)_cffi_f_flam_mish, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_mish },
+  { "flam_mish_", (void *)_cffi_f_flam_mish_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_mish_ },
+  { "flam_mm", (void *)_cffi_f_flam_mm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_mm },
+  { "flam_mm_out", (void *)_cffi_f_flam_mm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_mm_out },
+  { "flam_mode", (void *)_cffi_f_flam_mode, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_mode },
+  { "flam_module_add_hook", (void *)_cffi_f_flam_module_add_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1301), (void *)_cffi_d_flam_module_add_hook },
+  { "flam_module_append", (void *)_cffi_f_flam_module_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1293), (void *)_cffi_d_flam_module_append },
+  { "flam_module_buffer", (void *)_cffi_f_flam_module_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_module_buffer },
   { "flam_module_child", (void *)_cffi_f_flam_module_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 78), (void *)_cffi_d_flam_module_child },
-  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1515), (void *)_cffi_d_flam_module_child_count },
+  { "flam_module_child_count", (void *)_cffi_f_flam_module_child_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1767), (void *)_cffi_d_flam_module_child_count },
   { "flam_module_child_name", (void *)_cffi_f_flam_module_child_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 6), (void *)_cffi_d_flam_module_child_name },
   { "flam_module_format", (void *)_cffi_f_flam_module_format, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_format },
-  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1115), (void *)_cffi_d_flam_module_is_training },
+  { "flam_module_is_training", (void *)_cffi_f_flam_module_is_training, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1311), (void *)_cffi_d_flam_module_is_training },
   { "flam_module_named_buffers", (void *)_cffi_f_flam_module_named_buffers, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_buffers },
   { "flam_module_named_parameters", (void *)_cffi_f_flam_module_named_parameters, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 285), (void *)_cffi_d_flam_module_named_parameters },
   { "flam_module_new", (void *)_cffi_f_flam_module_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 71), (void *)_cffi_d_flam_module_new },
-  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1492), (void *)_cffi_d_flam_module_numel },
-  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 337), (void *)_cffi_d_flam_module_parameter },
-  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1538), (void *)_cffi_d_flam_module_push },
-  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1586), (void *)_cffi_d_flam_module_release },
-  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1077), (void *)_cffi_d_flam_module_remove },
-  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1111), (void *)_cffi_d_flam_module_remove_hook },
-  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1101), (void *)_cffi_d_flam_module_requires_grad },
-  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1586), (void *)_cffi_d_flam_module_retain },
-  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1091), (void *)_cffi_d_flam_module_set_buffer },
-  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1081), (void *)_cffi_d_flam_module_set_child },
-  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1086), (void *)_cffi_d_flam_module_set_parameter },
+  { "flam_module_numel", (void *)_cffi_f_flam_module_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1744), (void *)_cffi_d_flam_module_numel },
+  { "flam_module_parameter", (void *)_cffi_f_flam_module_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 342), (void *)_cffi_d_flam_module_parameter },
+  { "flam_module_push", (void *)_cffi_f_flam_module_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1790), (void *)_cffi_d_flam_module_push },
+  { "flam_module_release", (void *)_cffi_f_flam_module_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1838), (void *)_cffi_d_flam_module_release },
+  { "flam_module_remove", (void *)_cffi_f_flam_module_remove, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1273), (void *)_cffi_d_flam_module_remove },
+  { "flam_module_remove_hook", (void *)_cffi_f_flam_module_remove_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1307), (void *)_cffi_d_flam_module_remove_hook },
+  { "flam_module_requires_grad", (void *)_cffi_f_flam_module_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1297), (void *)_cffi_d_flam_module_requires_grad },
+  { "flam_module_retain", (void *)_cffi_f_flam_module_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1838), (void *)_cffi_d_flam_module_retain },
+  { "flam_module_set_buffer", (void *)_cffi_f_flam_module_set_buffer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1287), (void *)_cffi_d_flam_module_set_buffer },
+  { "flam_module_set_child", (void *)_cffi_f_flam_module_set_child, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1277), (void *)_cffi_d_flam_module_set_child },
+  { "flam_module_set_parameter", (void *)_cffi_f_flam_module_set_parameter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1282), (void *)_cffi_d_flam_module_set_parameter },
   { "flam_module_state_dict", (void *)_cffi_f_flam_module_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 282), (void *)_cffi_d_flam_module_state_dict },
-  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1101), (void *)_cffi_d_flam_module_train },
+  { "flam_module_train", (void *)_cffi_f_flam_module_train, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1297), (void *)_cffi_d_flam_module_train },
   { "flam_module_type", (void *)_cffi_f_flam_module_type, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 3), (void *)_cffi_d_flam_module_type },
-  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1101), (void *)_cffi_d_flam_module_zero_grad },
-  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_movedim },
-  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 644), (void *)_cffi_d_flam_mse_loss },
-  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_mul },
-  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_mul_ },
-  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_mul_out },
+  { "flam_module_zero_grad", (void *)_cffi_f_flam_module_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1297), (void *)_cffi_d_flam_module_zero_grad },
+  { "flam_movedim", (void *)_cffi_f_flam_movedim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 898), (void *)_cffi_d_flam_movedim },
+  { "flam_mse_loss", (void *)_cffi_f_flam_mse_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 724), (void *)_cffi_d_flam_mse_loss },
+  { "flam_msort", (void *)_cffi_f_flam_msort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_msort },
+  { "flam_msort_out", (void *)_cffi_f_flam_msort_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_msort_out },
+  { "flam_mul", (void *)_cffi_f_flam_mul, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_mul },
+  { "flam_mul_", (void *)_cffi_f_flam_mul_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_mul_ },
+  { "flam_mul_out", (void *)_cffi_f_flam_mul_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_mul_out },
   { "flam_multi_step_lr_new", (void *)_cffi_f_flam_multi_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 262), (void *)_cffi_d_flam_multi_step_lr_new },
-  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 846), (void *)_cffi_d_flam_multinomial },
+  { "flam_multinomial", (void *)_cffi_f_flam_multinomial, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1007), (void *)_cffi_d_flam_multinomial },
   { "flam_multiplicative_lr_new", (void *)_cffi_f_flam_multiplicative_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 247), (void *)_cffi_d_flam_multiplicative_lr_new },
-  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_mv },
-  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_mv_out },
+  { "flam_mv", (void *)_cffi_f_flam_mv, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_mv },
+  { "flam_mv_out", (void *)_cffi_f_flam_mv_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_mv_out },
   { "flam_nadam_new", (void *)_cffi_f_flam_nadam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 139), (void *)_cffi_d_flam_nadam_new },
-  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1309), (void *)_cffi_d_flam_nadam_step },
-  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_nansum },
-  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_narrow },
-  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_ne },
-  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_ne_ },
-  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_ne_out },
-  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_neg },
-  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_neg_ },
-  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_neg_out },
-  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 629), (void *)_cffi_d_flam_nll_loss },
+  { "flam_nadam_step", (void *)_cffi_f_flam_nadam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1505), (void *)_cffi_d_flam_nadam_step },
+  { "flam_nan_to_num", (void *)_cffi_f_flam_nan_to_num, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 509), (void *)_cffi_d_flam_nan_to_num },
+  { "flam_nan_to_num_", (void *)_cffi_f_flam_nan_to_num_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_nan_to_num_ },
+  { "flam_nan_to_num_out", (void *)_cffi_f_flam_nan_to_num_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_nan_to_num_out },
+  { "flam_nanmean", (void *)_cffi_f_flam_nanmean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_nanmean },
+  { "flam_nanmean_out", (void *)_cffi_f_flam_nanmean_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 890), (void *)_cffi_d_flam_nanmean_out },
+  { "flam_nanmedian", (void *)_cffi_f_flam_nanmedian, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_nanmedian },
+  { "flam_nanmedian_dim", (void *)_cffi_f_flam_nanmedian_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1612), (void *)_cffi_d_flam_nanmedian_dim },
+  { "flam_nansum", (void *)_cffi_f_flam_nansum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_nansum },
+  { "flam_narrow", (void *)_cffi_f_flam_narrow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_narrow },
+  { "flam_ne", (void *)_cffi_f_flam_ne, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_ne },
+  { "flam_ne_", (void *)_cffi_f_flam_ne_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_ne_ },
+  { "flam_ne_out", (void *)_cffi_f_flam_ne_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_ne_out },
+  { "flam_neg", (void *)_cffi_f_flam_neg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_neg },
+  { "flam_neg_", (void *)_cffi_f_flam_neg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_neg_ },
+  { "flam_neg_out", (void *)_cffi_f_flam_neg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_neg_out },
+  { "flam_nll_loss", (void *)_cffi_f_flam_nll_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 709), (void *)_cffi_d_flam_nll_loss },
   { "flam_nn_activation", (void *)_cffi_f_flam_nn_activation, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 82), (void *)_cffi_d_flam_nn_activation },
   { "flam_nn_avg_pool2d", (void *)_cffi_f_flam_nn_avg_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_avg_pool2d },
   { "flam_nn_batch_norm", (void *)_cffi_f_flam_nn_batch_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 97), (void *)_cffi_d_flam_nn_batch_norm },
@@ -41378,270 +50292,311 @@ static const struct _cffi_global_s _cffi_globals[] = {
   { "flam_nn_linear", (void *)_cffi_f_flam_nn_linear, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 107), (void *)_cffi_d_flam_nn_linear },
   { "flam_nn_max_pool2d", (void *)_cffi_f_flam_nn_max_pool2d, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 85), (void *)_cffi_d_flam_nn_max_pool2d },
   { "flam_nn_sequential", (void *)_cffi_f_flam_nn_sequential, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 130), (void *)_cffi_d_flam_nn_sequential },
-  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1541), (void *)_cffi_d_flam_node_id },
+  { "flam_node_id", (void *)_cffi_f_flam_node_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1793), (void *)_cffi_d_flam_node_id },
   { "flam_node_name", (void *)_cffi_f_flam_node_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 10), (void *)_cffi_d_flam_node_name },
   { "flam_node_next", (void *)_cffi_f_flam_node_next, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 132), (void *)_cffi_d_flam_node_next },
-  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1518), (void *)_cffi_d_flam_node_next_count },
-  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1495), (void *)_cffi_d_flam_node_next_output_nr },
-  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1589), (void *)_cffi_d_flam_node_release },
-  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 341), (void *)_cffi_d_flam_node_variable },
-  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 485), (void *)_cffi_d_flam_norm },
-  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 533), (void *)_cffi_d_flam_normal },
-  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_normal_ },
+  { "flam_node_next_count", (void *)_cffi_f_flam_node_next_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1770), (void *)_cffi_d_flam_node_next_count },
+  { "flam_node_next_output_nr", (void *)_cffi_f_flam_node_next_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1747), (void *)_cffi_d_flam_node_next_output_nr },
+  { "flam_node_release", (void *)_cffi_f_flam_node_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1841), (void *)_cffi_d_flam_node_release },
+  { "flam_node_variable", (void *)_cffi_f_flam_node_variable, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 346), (void *)_cffi_d_flam_node_variable },
+  { "flam_norm", (void *)_cffi_f_flam_norm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 541), (void *)_cffi_d_flam_norm },
+  { "flam_normal", (void *)_cffi_f_flam_normal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 613), (void *)_cffi_d_flam_normal },
+  { "flam_normal_", (void *)_cffi_f_flam_normal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 382), (void *)_cffi_d_flam_normal_ },
   { "flam_one_cycle_lr_new", (void *)_cffi_f_flam_one_cycle_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 234), (void *)_cffi_d_flam_one_cycle_lr_new },
-  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_ones },
-  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_ones_like },
-  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1132), (void *)_cffi_d_flam_optimizer_add_group },
-  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1521), (void *)_cffi_d_flam_optimizer_group_count },
+  { "flam_ones", (void *)_cffi_f_flam_ones, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1092), (void *)_cffi_d_flam_ones },
+  { "flam_ones_like", (void *)_cffi_f_flam_ones_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_ones_like },
+  { "flam_optimizer_add_group", (void *)_cffi_f_flam_optimizer_add_group, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1328), (void *)_cffi_d_flam_optimizer_add_group },
+  { "flam_optimizer_group_count", (void *)_cffi_f_flam_optimizer_group_count, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1773), (void *)_cffi_d_flam_optimizer_group_count },
   { "flam_optimizer_lr", (void *)_cffi_f_flam_optimizer_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 29), (void *)_cffi_d_flam_optimizer_lr },
-  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1143), (void *)_cffi_d_flam_optimizer_option },
-  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1592), (void *)_cffi_d_flam_optimizer_release },
-  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1127), (void *)_cffi_d_flam_optimizer_set_lr },
-  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1121), (void *)_cffi_d_flam_optimizer_set_option },
+  { "flam_optimizer_option", (void *)_cffi_f_flam_optimizer_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1339), (void *)_cffi_d_flam_optimizer_option },
+  { "flam_optimizer_release", (void *)_cffi_f_flam_optimizer_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1844), (void *)_cffi_d_flam_optimizer_release },
+  { "flam_optimizer_set_lr", (void *)_cffi_f_flam_optimizer_set_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1323), (void *)_cffi_d_flam_optimizer_set_lr },
+  { "flam_optimizer_set_option", (void *)_cffi_f_flam_optimizer_set_option, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1317), (void *)_cffi_d_flam_optimizer_set_option },
   { "flam_optimizer_state_dict", (void *)_cffi_f_flam_optimizer_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 289), (void *)_cffi_d_flam_optimizer_state_dict },
-  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1118), (void *)_cffi_d_flam_optimizer_step },
-  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1139), (void *)_cffi_d_flam_optimizer_zero_grad },
-  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_outer },
-  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_outer_out },
-  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_permute },
+  { "flam_optimizer_step", (void *)_cffi_f_flam_optimizer_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1314), (void *)_cffi_d_flam_optimizer_step },
+  { "flam_optimizer_zero_grad", (void *)_cffi_f_flam_optimizer_zero_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1335), (void *)_cffi_d_flam_optimizer_zero_grad },
+  { "flam_outer", (void *)_cffi_f_flam_outer, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_outer },
+  { "flam_outer_out", (void *)_cffi_f_flam_outer_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_outer_out },
+  { "flam_permute", (void *)_cffi_f_flam_permute, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_permute },
+  { "flam_polygamma", (void *)_cffi_f_flam_polygamma, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1118), (void *)_cffi_d_flam_polygamma },
+  { "flam_polygamma_out", (void *)_cffi_f_flam_polygamma_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1122), (void *)_cffi_d_flam_polygamma_out },
   { "flam_polynomial_lr_new", (void *)_cffi_f_flam_polynomial_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_polynomial_lr_new },
-  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_positive },
-  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_pow },
-  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_pow_ },
-  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_pow_out },
-  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 700), (void *)_cffi_d_flam_prod },
-  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1651), (void *)flam_py_closure_call },
-  { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_closure_drop },
-  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop },
-  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_dataset_vtable_drop_item },
-  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1656), (void *)flam_py_dataset_vtable_fetch },
-  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1658), (void *)flam_py_dataset_vtable_size },
-  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_error_set_drop },
-  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1653), (void *)flam_py_function_backward },
-  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_drop },
-  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_function_release_saved },
-  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1654), (void *)flam_py_hook_callback_call },
-  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_hook_callback_drop },
-  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_hook_drop },
-  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1655), (void *)flam_py_module_hook_run },
-  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_module_vtable_drop },
-  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1652), (void *)flam_py_module_vtable_forward },
-  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1657), (void *)flam_py_rate_callback_call },
-  { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_rate_callback_drop },
-  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 961), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_positive", (void *)_cffi_f_flam_positive, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_positive },
+  { "flam_pow", (void *)_cffi_f_flam_pow, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_pow },
+  { "flam_pow_", (void *)_cffi_f_flam_pow_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_pow_ },
+  { "flam_pow_out", (void *)_cffi_f_flam_pow_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_pow_out },
+  { "flam_prod", (void *)_cffi_f_flam_prod, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 844), (void *)_cffi_d_flam_prod },
+  { "flam_py_closure_call", (void *)&_cffi_externpy__flam_py_closure_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1903), (void *)flam_py_closure_call },
+  { "flam_py_closure_drop", (void *)&_cffi_externpy__flam_py_closure_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_closure_drop },
+  { "flam_py_dataset_vtable_drop", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_dataset_vtable_drop },
+  { "flam_py_dataset_vtable_drop_item", (void *)&_cffi_externpy__flam_py_dataset_vtable_drop_item, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_dataset_vtable_drop_item },
+  { "flam_py_dataset_vtable_fetch", (void *)&_cffi_externpy__flam_py_dataset_vtable_fetch, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1908), (void *)flam_py_dataset_vtable_fetch },
+  { "flam_py_dataset_vtable_size", (void *)&_cffi_externpy__flam_py_dataset_vtable_size, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1910), (void *)flam_py_dataset_vtable_size },
+  { "flam_py_error_set_drop", (void *)&_cffi_externpy__flam_py_error_set_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_error_set_drop },
+  { "flam_py_function_backward", (void *)&_cffi_externpy__flam_py_function_backward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1905), (void *)flam_py_function_backward },
+  { "flam_py_function_drop", (void *)&_cffi_externpy__flam_py_function_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_function_drop },
+  { "flam_py_function_release_saved", (void *)&_cffi_externpy__flam_py_function_release_saved, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_function_release_saved },
+  { "flam_py_hook_callback_call", (void *)&_cffi_externpy__flam_py_hook_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1906), (void *)flam_py_hook_callback_call },
+  { "flam_py_hook_callback_drop", (void *)&_cffi_externpy__flam_py_hook_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_hook_callback_drop },
+  { "flam_py_module_hook_drop", (void *)&_cffi_externpy__flam_py_module_hook_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_module_hook_drop },
+  { "flam_py_module_hook_run", (void *)&_cffi_externpy__flam_py_module_hook_run, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1907), (void *)flam_py_module_hook_run },
+  { "flam_py_module_vtable_drop", (void *)&_cffi_externpy__flam_py_module_vtable_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_module_vtable_drop },
+  { "flam_py_module_vtable_forward", (void *)&_cffi_externpy__flam_py_module_vtable_forward, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1904), (void *)flam_py_module_vtable_forward },
+  { "flam_py_rate_callback_call", (void *)&_cffi_externpy__flam_py_rate_callback_call, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1909), (void *)flam_py_rate_callback_call },
+  { "flam_py_rate_callback_drop", (void *)&_cffi_externpy__flam_py_rate_callback_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_rate_callback_drop },
+  { "flam_py_tensor_from_blob_drop", (void *)&_cffi_externpy__flam_py_tensor_from_blob_drop, _CFFI_OP(_CFFI_OP_EXTERN_PYTHON, 1152), (void *)flam_py_tensor_from_blob_drop },
+  { "flam_rad2deg", (void *)_cffi_f_flam_rad2deg, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_rad2deg },
+  { "flam_rad2deg_", (void *)_cffi_f_flam_rad2deg_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_rad2deg_ },
+  { "flam_rad2deg_out", (void *)_cffi_f_flam_rad2deg_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_rad2deg_out },
   { "flam_radam_new", (void *)_cffi_f_flam_radam_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_radam_new },
-  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1269), (void *)_cffi_d_flam_radam_step },
-  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 894), (void *)_cffi_d_flam_rand },
-  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_rand_like },
-  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 943), (void *)_cffi_d_flam_randint },
-  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 894), (void *)_cffi_d_flam_randn },
-  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_randn_like },
-  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 447), (void *)_cffi_d_flam_random_ },
-  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 929), (void *)_cffi_d_flam_randperm },
-  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_ravel },
-  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_reciprocal },
-  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_reciprocal_ },
-  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_reciprocal_out },
+  { "flam_radam_step", (void *)_cffi_f_flam_radam_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1465), (void *)_cffi_d_flam_radam_step },
+  { "flam_rand", (void *)_cffi_f_flam_rand, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1076), (void *)_cffi_d_flam_rand },
+  { "flam_rand_like", (void *)_cffi_f_flam_rand_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_rand_like },
+  { "flam_randint", (void *)_cffi_f_flam_randint, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1134), (void *)_cffi_d_flam_randint },
+  { "flam_randn", (void *)_cffi_f_flam_randn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1076), (void *)_cffi_d_flam_randn },
+  { "flam_randn_like", (void *)_cffi_f_flam_randn_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_randn_like },
+  { "flam_random_", (void *)_cffi_f_flam_random_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 476), (void *)_cffi_d_flam_random_ },
+  { "flam_randperm", (void *)_cffi_f_flam_randperm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1111), (void *)_cffi_d_flam_randperm },
+  { "flam_ravel", (void *)_cffi_f_flam_ravel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_ravel },
+  { "flam_reciprocal", (void *)_cffi_f_flam_reciprocal, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_reciprocal },
+  { "flam_reciprocal_", (void *)_cffi_f_flam_reciprocal_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_reciprocal_ },
+  { "flam_reciprocal_out", (void *)_cffi_f_flam_reciprocal_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_reciprocal_out },
   { "flam_reduce_lr_on_plateau_new", (void *)_cffi_f_flam_reduce_lr_on_plateau_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 251), (void *)_cffi_d_flam_reduce_lr_on_plateau_new },
-  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_relu },
-  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_relu6 },
-  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_relu6_ },
-  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_relu_ },
-  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_remainder },
-  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 383), (void *)_cffi_d_flam_remainder_ },
-  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 538), (void *)_cffi_d_flam_remainder_out },
-  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_repeat },
-  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 858), (void *)_cffi_d_flam_repeat_interleave },
-  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_reshape },
-  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_reshape_as },
-  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 415), (void *)_cffi_d_flam_resize_ },
+  { "flam_relu", (void *)_cffi_f_flam_relu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_relu },
+  { "flam_relu6", (void *)_cffi_f_flam_relu6, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_relu6 },
+  { "flam_relu6_", (void *)_cffi_f_flam_relu6_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_relu6_ },
+  { "flam_relu_", (void *)_cffi_f_flam_relu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_relu_ },
+  { "flam_remainder", (void *)_cffi_f_flam_remainder, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_remainder },
+  { "flam_remainder_", (void *)_cffi_f_flam_remainder_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_remainder_ },
+  { "flam_remainder_out", (void *)_cffi_f_flam_remainder_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_remainder_out },
+  { "flam_renorm", (void *)_cffi_f_flam_renorm, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 554), (void *)_cffi_d_flam_renorm },
+  { "flam_renorm_", (void *)_cffi_f_flam_renorm_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 398), (void *)_cffi_d_flam_renorm_ },
+  { "flam_renorm_out", (void *)_cffi_f_flam_renorm_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 560), (void *)_cffi_d_flam_renorm_out },
+  { "flam_repeat", (void *)_cffi_f_flam_repeat, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_repeat },
+  { "flam_repeat_interleave", (void *)_cffi_f_flam_repeat_interleave, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1025), (void *)_cffi_d_flam_repeat_interleave },
+  { "flam_reshape", (void *)_cffi_f_flam_reshape, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_reshape },
+  { "flam_reshape_as", (void *)_cffi_f_flam_reshape_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_reshape_as },
+  { "flam_resize_", (void *)_cffi_f_flam_resize_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 436), (void *)_cffi_d_flam_resize_ },
   { "flam_rmsprop_new", (void *)_cffi_f_flam_rmsprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 161), (void *)_cffi_d_flam_rmsprop_new },
-  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1333), (void *)_cffi_d_flam_rmsprop_step },
-  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 754), (void *)_cffi_d_flam_roll },
-  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_round },
-  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_round_ },
-  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_round_out },
+  { "flam_rmsprop_step", (void *)_cffi_f_flam_rmsprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1529), (void *)_cffi_d_flam_rmsprop_step },
+  { "flam_roll", (void *)_cffi_f_flam_roll, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 898), (void *)_cffi_d_flam_roll },
+  { "flam_rot90", (void *)_cffi_f_flam_rot90, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_rot90 },
+  { "flam_round", (void *)_cffi_f_flam_round, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_round },
+  { "flam_round_", (void *)_cffi_f_flam_round_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_round_ },
+  { "flam_round_out", (void *)_cffi_f_flam_round_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_round_out },
   { "flam_rprop_new", (void *)_cffi_f_flam_rprop_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 151), (void *)_cffi_d_flam_rprop_new },
-  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1290), (void *)_cffi_d_flam_rprop_step },
-  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_rsqrt },
-  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_rsqrt_ },
-  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_rsqrt_out },
-  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_rsub },
-  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 344), (void *)_cffi_d_flam_saved_get },
+  { "flam_rprop_step", (void *)_cffi_f_flam_rprop_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1486), (void *)_cffi_d_flam_rprop_step },
+  { "flam_rsqrt", (void *)_cffi_f_flam_rsqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_rsqrt },
+  { "flam_rsqrt_", (void *)_cffi_f_flam_rsqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_rsqrt_ },
+  { "flam_rsqrt_out", (void *)_cffi_f_flam_rsqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_rsqrt_out },
+  { "flam_rsub", (void *)_cffi_f_flam_rsub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_rsub },
+  { "flam_saved_get", (void *)_cffi_f_flam_saved_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 349), (void *)_cffi_d_flam_saved_get },
   { "flam_saved_make", (void *)_cffi_f_flam_saved_make, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 203), (void *)_cffi_d_flam_saved_make },
-  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1595), (void *)_cffi_d_flam_saved_release },
-  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 891), (void *)_cffi_d_flam_scalar_bool },
-  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 308), (void *)_cffi_d_flam_scalar_f64 },
-  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 926), (void *)_cffi_d_flam_scalar_i64 },
-  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_scatter },
-  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_scatter_ },
-  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 813), (void *)_cffi_d_flam_scatter_add },
-  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 424), (void *)_cffi_d_flam_scatter_add_ },
-  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 834), (void *)_cffi_d_flam_scatter_add_out },
-  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 834), (void *)_cffi_d_flam_scatter_out },
-  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1153), (void *)_cffi_d_flam_scheduler_append },
+  { "flam_saved_release", (void *)_cffi_f_flam_saved_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1847), (void *)_cffi_d_flam_saved_release },
+  { "flam_scalar_bool", (void *)_cffi_f_flam_scalar_bool, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1073), (void *)_cffi_d_flam_scalar_bool },
+  { "flam_scalar_f64", (void *)_cffi_f_flam_scalar_f64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 313), (void *)_cffi_d_flam_scalar_f64 },
+  { "flam_scalar_i64", (void *)_cffi_f_flam_scalar_i64, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1108), (void *)_cffi_d_flam_scalar_i64 },
+  { "flam_scatter", (void *)_cffi_f_flam_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_scatter },
+  { "flam_scatter_", (void *)_cffi_f_flam_scatter_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_scatter_ },
+  { "flam_scatter_add", (void *)_cffi_f_flam_scatter_add, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 957), (void *)_cffi_d_flam_scatter_add },
+  { "flam_scatter_add_", (void *)_cffi_f_flam_scatter_add_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 445), (void *)_cffi_d_flam_scatter_add_ },
+  { "flam_scatter_add_out", (void *)_cffi_f_flam_scatter_add_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_scatter_add_out },
+  { "flam_scatter_out", (void *)_cffi_f_flam_scatter_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 978), (void *)_cffi_d_flam_scatter_out },
+  { "flam_scatter_reduce", (void *)_cffi_f_flam_scatter_reduce, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 985), (void *)_cffi_d_flam_scatter_reduce },
+  { "flam_scatter_reduce_", (void *)_cffi_f_flam_scatter_reduce_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 458), (void *)_cffi_d_flam_scatter_reduce_ },
+  { "flam_scatter_reduce_out", (void *)_cffi_f_flam_scatter_reduce_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 993), (void *)_cffi_d_flam_scatter_reduce_out },
+  { "flam_scheduler_append", (void *)_cffi_f_flam_scheduler_append, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1349), (void *)_cffi_d_flam_scheduler_append },
   { "flam_scheduler_last_lr", (void *)_cffi_f_flam_scheduler_last_lr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 33), (void *)_cffi_d_flam_scheduler_last_lr },
-  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1598), (void *)_cffi_d_flam_scheduler_release },
+  { "flam_scheduler_release", (void *)_cffi_f_flam_scheduler_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1850), (void *)_cffi_d_flam_scheduler_release },
   { "flam_scheduler_state_dict", (void *)_cffi_f_flam_scheduler_state_dict, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 292), (void *)_cffi_d_flam_scheduler_state_dict },
-  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1149), (void *)_cffi_d_flam_scheduler_step_metric },
-  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1437), (void *)_cffi_d_flam_scope_pop },
-  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 869), (void *)_cffi_d_flam_select },
-  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_selu },
-  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_selu_ },
+  { "flam_scheduler_step_metric", (void *)_cffi_f_flam_scheduler_step_metric, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1345), (void *)_cffi_d_flam_scheduler_step_metric },
+  { "flam_scope_pop", (void *)_cffi_f_flam_scope_pop, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1689), (void *)_cffi_d_flam_scope_pop },
+  { "flam_searchsorted", (void *)_cffi_f_flam_searchsorted, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 761), (void *)_cffi_d_flam_searchsorted },
+  { "flam_searchsorted_out", (void *)_cffi_f_flam_searchsorted_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 769), (void *)_cffi_d_flam_searchsorted_out },
+  { "flam_select", (void *)_cffi_f_flam_select, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_select },
+  { "flam_select_scatter", (void *)_cffi_f_flam_select_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 810), (void *)_cffi_d_flam_select_scatter },
+  { "flam_selu", (void *)_cffi_f_flam_selu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_selu },
+  { "flam_selu_", (void *)_cffi_f_flam_selu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_selu_ },
   { "flam_sequential_lr_new", (void *)_cffi_f_flam_sequential_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 279), (void *)_cffi_d_flam_sequential_lr_new },
-  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_set_default_device },
-  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1392), (void *)_cffi_d_flam_set_default_dtype },
-  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_set_grad_enabled },
+  { "flam_set_default_device", (void *)_cffi_f_flam_set_default_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_set_default_device },
+  { "flam_set_default_dtype", (void *)_cffi_f_flam_set_default_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1644), (void *)_cffi_d_flam_set_default_dtype },
+  { "flam_set_grad_enabled", (void *)_cffi_f_flam_set_grad_enabled, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_set_grad_enabled },
   { "flam_sgd_new", (void *)_cffi_f_flam_sgd_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 181), (void *)_cffi_d_flam_sgd_new },
-  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1215), (void *)_cffi_d_flam_sgd_step },
-  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sigmoid },
-  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sigmoid_ },
-  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sigmoid_out },
-  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sign },
-  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sign_ },
-  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sign_out },
-  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_silu },
-  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_silu_ },
-  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1613), (void *)_cffi_d_flam_sim_report_host_access },
-  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sin },
-  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sin_ },
-  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sin_out },
-  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sinh },
-  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sinh_ },
-  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sinh_out },
-  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 880), (void *)_cffi_d_flam_slice },
-  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 649), (void *)_cffi_d_flam_smooth_l1_loss },
-  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 841), (void *)_cffi_d_flam_softmax },
-  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_softplus },
-  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_softsign },
-  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 994), (void *)_cffi_d_flam_split },
-  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 984), (void *)_cffi_d_flam_split_with_sizes },
-  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_sqrt },
-  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_sqrt_ },
-  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_sqrt_out },
-  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_square },
-  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_square_ },
-  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_square_out },
-  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_squeeze },
-  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 415), (void *)_cffi_d_flam_squeeze_ },
-  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 457), (void *)_cffi_d_flam_stack },
-  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 462), (void *)_cffi_d_flam_stack_out },
-  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 347), (void *)_cffi_d_flam_state_get },
+  { "flam_sgd_step", (void *)_cffi_f_flam_sgd_step, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1411), (void *)_cffi_d_flam_sgd_step },
+  { "flam_sigmoid", (void *)_cffi_f_flam_sigmoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sigmoid },
+  { "flam_sigmoid_", (void *)_cffi_f_flam_sigmoid_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sigmoid_ },
+  { "flam_sigmoid_out", (void *)_cffi_f_flam_sigmoid_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sigmoid_out },
+  { "flam_sign", (void *)_cffi_f_flam_sign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sign },
+  { "flam_sign_", (void *)_cffi_f_flam_sign_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sign_ },
+  { "flam_sign_out", (void *)_cffi_f_flam_sign_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sign_out },
+  { "flam_signbit", (void *)_cffi_f_flam_signbit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_signbit },
+  { "flam_signbit_out", (void *)_cffi_f_flam_signbit_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_signbit_out },
+  { "flam_silu", (void *)_cffi_f_flam_silu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_silu },
+  { "flam_silu_", (void *)_cffi_f_flam_silu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_silu_ },
+  { "flam_sim_report_host_access", (void *)_cffi_f_flam_sim_report_host_access, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1865), (void *)_cffi_d_flam_sim_report_host_access },
+  { "flam_sin", (void *)_cffi_f_flam_sin, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sin },
+  { "flam_sin_", (void *)_cffi_f_flam_sin_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sin_ },
+  { "flam_sin_out", (void *)_cffi_f_flam_sin_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sin_out },
+  { "flam_sinc", (void *)_cffi_f_flam_sinc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sinc },
+  { "flam_sinc_", (void *)_cffi_f_flam_sinc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sinc_ },
+  { "flam_sinc_out", (void *)_cffi_f_flam_sinc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sinc_out },
+  { "flam_sinh", (void *)_cffi_f_flam_sinh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sinh },
+  { "flam_sinh_", (void *)_cffi_f_flam_sinh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sinh_ },
+  { "flam_sinh_out", (void *)_cffi_f_flam_sinh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sinh_out },
+  { "flam_slice", (void *)_cffi_f_flam_slice, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1062), (void *)_cffi_d_flam_slice },
+  { "flam_slice_scatter", (void *)_cffi_f_flam_slice_scatter, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 802), (void *)_cffi_d_flam_slice_scatter },
+  { "flam_smooth_l1_loss", (void *)_cffi_f_flam_smooth_l1_loss, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 729), (void *)_cffi_d_flam_smooth_l1_loss },
+  { "flam_softmax", (void *)_cffi_f_flam_softmax, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1002), (void *)_cffi_d_flam_softmax },
+  { "flam_softplus", (void *)_cffi_f_flam_softplus, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_softplus },
+  { "flam_softsign", (void *)_cffi_f_flam_softsign, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_softsign },
+  { "flam_sort", (void *)_cffi_f_flam_sort, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1619), (void *)_cffi_d_flam_sort },
+  { "flam_split", (void *)_cffi_f_flam_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_split },
+  { "flam_split_with_sizes", (void *)_cffi_f_flam_split_with_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1180), (void *)_cffi_d_flam_split_with_sizes },
+  { "flam_sqrt", (void *)_cffi_f_flam_sqrt, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_sqrt },
+  { "flam_sqrt_", (void *)_cffi_f_flam_sqrt_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_sqrt_ },
+  { "flam_sqrt_out", (void *)_cffi_f_flam_sqrt_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_sqrt_out },
+  { "flam_square", (void *)_cffi_f_flam_square, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_square },
+  { "flam_square_", (void *)_cffi_f_flam_square_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_square_ },
+  { "flam_square_out", (void *)_cffi_f_flam_square_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_square_out },
+  { "flam_squeeze", (void *)_cffi_f_flam_squeeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_squeeze },
+  { "flam_squeeze_", (void *)_cffi_f_flam_squeeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 436), (void *)_cffi_d_flam_squeeze_ },
+  { "flam_stack", (void *)_cffi_f_flam_stack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 491), (void *)_cffi_d_flam_stack },
+  { "flam_stack_out", (void *)_cffi_f_flam_stack_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 496), (void *)_cffi_d_flam_stack_out },
+  { "flam_state_get", (void *)_cffi_f_flam_state_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 352), (void *)_cffi_d_flam_state_get },
   { "flam_state_name", (void *)_cffi_f_flam_state_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 13), (void *)_cffi_d_flam_state_name },
   { "flam_state_new", (void *)_cffi_f_flam_state_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 295), (void *)_cffi_d_flam_state_new },
-  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1601), (void *)_cffi_d_flam_state_release },
-  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1601), (void *)_cffi_d_flam_state_retain },
-  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1158), (void *)_cffi_d_flam_state_set },
-  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1524), (void *)_cffi_d_flam_state_size },
-  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 351), (void *)_cffi_d_flam_state_tensor },
-  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_std },
-  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_std_unbiased },
+  { "flam_state_release", (void *)_cffi_f_flam_state_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1853), (void *)_cffi_d_flam_state_release },
+  { "flam_state_retain", (void *)_cffi_f_flam_state_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1853), (void *)_cffi_d_flam_state_retain },
+  { "flam_state_set", (void *)_cffi_f_flam_state_set, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1354), (void *)_cffi_d_flam_state_set },
+  { "flam_state_size", (void *)_cffi_f_flam_state_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1776), (void *)_cffi_d_flam_state_size },
+  { "flam_state_tensor", (void *)_cffi_f_flam_state_tensor, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 356), (void *)_cffi_d_flam_state_tensor },
+  { "flam_std", (void *)_cffi_f_flam_std, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 855), (void *)_cffi_d_flam_std },
+  { "flam_std_mean", (void *)_cffi_f_flam_std_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1588), (void *)_cffi_d_flam_std_mean },
+  { "flam_std_mean_unbiased", (void *)_cffi_f_flam_std_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1597), (void *)_cffi_d_flam_std_mean_unbiased },
+  { "flam_std_unbiased", (void *)_cffi_f_flam_std_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_std_unbiased },
   { "flam_step_lr_new", (void *)_cffi_f_flam_step_lr_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 268), (void *)_cffi_d_flam_step_lr_new },
   { "flam_stream_current", (void *)_cffi_f_flam_stream_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 297), (void *)_cffi_d_flam_stream_current },
   { "flam_stream_default", (void *)_cffi_f_flam_stream_default, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 297), (void *)_cffi_d_flam_stream_default },
-  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_device },
+  { "flam_stream_device", (void *)_cffi_f_flam_stream_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1359), (void *)_cffi_d_flam_stream_device },
   { "flam_stream_from_native", (void *)_cffi_f_flam_stream_from_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 304), (void *)_cffi_d_flam_stream_from_native },
-  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1499), (void *)_cffi_d_flam_stream_id },
-  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1549), (void *)_cffi_d_flam_stream_native },
+  { "flam_stream_id", (void *)_cffi_f_flam_stream_id, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1751), (void *)_cffi_d_flam_stream_id },
+  { "flam_stream_native", (void *)_cffi_f_flam_stream_native, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1801), (void *)_cffi_d_flam_stream_native },
   { "flam_stream_new", (void *)_cffi_f_flam_stream_new, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 300), (void *)_cffi_d_flam_stream_new },
-  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_priority },
-  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1170), (void *)_cffi_d_flam_stream_push },
-  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1166), (void *)_cffi_d_flam_stream_query },
-  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1604), (void *)_cffi_d_flam_stream_release },
-  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1604), (void *)_cffi_d_flam_stream_retain },
-  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1163), (void *)_cffi_d_flam_stream_set_current },
-  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 515), (void *)_cffi_d_flam_sub },
-  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 387), (void *)_cffi_d_flam_sub_ },
-  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 527), (void *)_cffi_d_flam_sub_out },
-  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_sum },
-  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 746), (void *)_cffi_d_flam_sum_out },
-  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_t },
-  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_t_ },
-  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_take },
-  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 674), (void *)_cffi_d_flam_take_along_dim },
-  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tan },
-  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_tan_ },
-  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_tan_out },
-  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tanh },
-  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_tanh_ },
-  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_tanh_out },
-  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tanhshrink },
-  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_base },
-  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1552), (void *)_cffi_d_flam_tensor_data_ptr },
-  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1174), (void *)_cffi_d_flam_tensor_detach_ },
-  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_device },
-  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_dim },
-  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_dtype },
-  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_element_size },
-  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 953), (void *)_cffi_d_flam_tensor_from_blob },
-  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_grad },
+  { "flam_stream_priority", (void *)_cffi_f_flam_stream_priority, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1359), (void *)_cffi_d_flam_stream_priority },
+  { "flam_stream_push", (void *)_cffi_f_flam_stream_push, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1366), (void *)_cffi_d_flam_stream_push },
+  { "flam_stream_query", (void *)_cffi_f_flam_stream_query, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1362), (void *)_cffi_d_flam_stream_query },
+  { "flam_stream_release", (void *)_cffi_f_flam_stream_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1856), (void *)_cffi_d_flam_stream_release },
+  { "flam_stream_retain", (void *)_cffi_f_flam_stream_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1856), (void *)_cffi_d_flam_stream_retain },
+  { "flam_stream_set_current", (void *)_cffi_f_flam_stream_set_current, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1359), (void *)_cffi_d_flam_stream_set_current },
+  { "flam_sub", (void *)_cffi_f_flam_sub, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 589), (void *)_cffi_d_flam_sub },
+  { "flam_sub_", (void *)_cffi_f_flam_sub_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 408), (void *)_cffi_d_flam_sub_ },
+  { "flam_sub_out", (void *)_cffi_f_flam_sub_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 601), (void *)_cffi_d_flam_sub_out },
+  { "flam_sum", (void *)_cffi_f_flam_sum, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_sum },
+  { "flam_sum_out", (void *)_cffi_f_flam_sum_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 890), (void *)_cffi_d_flam_sum_out },
+  { "flam_t", (void *)_cffi_f_flam_t, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_t },
+  { "flam_t_", (void *)_cffi_f_flam_t_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_t_ },
+  { "flam_take", (void *)_cffi_f_flam_take, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_take },
+  { "flam_take_along_dim", (void *)_cffi_f_flam_take_along_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 778), (void *)_cffi_d_flam_take_along_dim },
+  { "flam_tan", (void *)_cffi_f_flam_tan, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tan },
+  { "flam_tan_", (void *)_cffi_f_flam_tan_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_tan_ },
+  { "flam_tan_out", (void *)_cffi_f_flam_tan_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_tan_out },
+  { "flam_tanh", (void *)_cffi_f_flam_tanh, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tanh },
+  { "flam_tanh_", (void *)_cffi_f_flam_tanh_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_tanh_ },
+  { "flam_tanh_out", (void *)_cffi_f_flam_tanh_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_tanh_out },
+  { "flam_tanhshrink", (void *)_cffi_f_flam_tanhshrink, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tanhshrink },
+  { "flam_tensor_base", (void *)_cffi_f_flam_tensor_base, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tensor_base },
+  { "flam_tensor_data_ptr", (void *)_cffi_f_flam_tensor_data_ptr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1804), (void *)_cffi_d_flam_tensor_data_ptr },
+  { "flam_tensor_detach_", (void *)_cffi_f_flam_tensor_detach_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1370), (void *)_cffi_d_flam_tensor_detach_ },
+  { "flam_tensor_device", (void *)_cffi_f_flam_tensor_device, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_device },
+  { "flam_tensor_dim", (void *)_cffi_f_flam_tensor_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_dim },
+  { "flam_tensor_dtype", (void *)_cffi_f_flam_tensor_dtype, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_dtype },
+  { "flam_tensor_element_size", (void *)_cffi_f_flam_tensor_element_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_element_size },
+  { "flam_tensor_from_blob", (void *)_cffi_f_flam_tensor_from_blob, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1144), (void *)_cffi_d_flam_tensor_from_blob },
+  { "flam_tensor_grad", (void *)_cffi_f_flam_tensor_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tensor_grad },
   { "flam_tensor_grad_fn", (void *)_cffi_f_flam_tensor_grad_fn, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 136), (void *)_cffi_d_flam_tensor_grad_fn },
   { "flam_tensor_grad_fn_name", (void *)_cffi_f_flam_tensor_grad_fn_name, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 17), (void *)_cffi_d_flam_tensor_grad_fn_name },
-  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_contiguous },
-  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_inference },
-  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_leaf },
-  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_pinned },
-  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_view },
-  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_is_wrapped_number },
-  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 887), (void *)_cffi_d_flam_tensor_list_get },
-  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1610), (void *)_cffi_d_flam_tensor_list_release },
-  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1527), (void *)_cffi_d_flam_tensor_list_size },
-  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1607), (void *)_cffi_d_flam_tensor_mark_written },
-  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_nbytes },
-  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_numel },
-  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_output_nr },
-  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1198), (void *)_cffi_d_flam_tensor_record_stream },
+  { "flam_tensor_is_contiguous", (void *)_cffi_f_flam_tensor_is_contiguous, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_contiguous },
+  { "flam_tensor_is_inference", (void *)_cffi_f_flam_tensor_is_inference, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_inference },
+  { "flam_tensor_is_leaf", (void *)_cffi_f_flam_tensor_is_leaf, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_leaf },
+  { "flam_tensor_is_pinned", (void *)_cffi_f_flam_tensor_is_pinned, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_pinned },
+  { "flam_tensor_is_view", (void *)_cffi_f_flam_tensor_is_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_view },
+  { "flam_tensor_is_wrapped_number", (void *)_cffi_f_flam_tensor_is_wrapped_number, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_is_wrapped_number },
+  { "flam_tensor_list_get", (void *)_cffi_f_flam_tensor_list_get, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1069), (void *)_cffi_d_flam_tensor_list_get },
+  { "flam_tensor_list_release", (void *)_cffi_f_flam_tensor_list_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1862), (void *)_cffi_d_flam_tensor_list_release },
+  { "flam_tensor_list_size", (void *)_cffi_f_flam_tensor_list_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1779), (void *)_cffi_d_flam_tensor_list_size },
+  { "flam_tensor_mark_written", (void *)_cffi_f_flam_tensor_mark_written, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1859), (void *)_cffi_d_flam_tensor_mark_written },
+  { "flam_tensor_nbytes", (void *)_cffi_f_flam_tensor_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_nbytes },
+  { "flam_tensor_numel", (void *)_cffi_f_flam_tensor_numel, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_numel },
+  { "flam_tensor_output_nr", (void *)_cffi_f_flam_tensor_output_nr, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_output_nr },
+  { "flam_tensor_record_stream", (void *)_cffi_f_flam_tensor_record_stream, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1394), (void *)_cffi_d_flam_tensor_record_stream },
   { "flam_tensor_register_hook", (void *)_cffi_f_flam_tensor_register_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_hook },
   { "flam_tensor_register_post_accumulate_grad_hook", (void *)_cffi_f_flam_tensor_register_post_accumulate_grad_hook, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 63), (void *)_cffi_d_flam_tensor_register_post_accumulate_grad_hook },
-  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1607), (void *)_cffi_d_flam_tensor_release },
-  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_requires_grad },
-  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_tensor_retain },
-  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1174), (void *)_cffi_d_flam_tensor_retain_grad },
-  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1378), (void *)_cffi_d_flam_tensor_retains_grad },
-  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_tensor_set_data },
-  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1202), (void *)_cffi_d_flam_tensor_set_grad },
-  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1206), (void *)_cffi_d_flam_tensor_set_requires_grad },
-  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1381), (void *)_cffi_d_flam_tensor_shares_storage },
-  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1505), (void *)_cffi_d_flam_tensor_size },
-  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1483), (void *)_cffi_d_flam_tensor_sizes },
-  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1552), (void *)_cffi_d_flam_tensor_storage_data },
-  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_storage_nbytes },
-  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_storage_offset },
-  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1483), (void *)_cffi_d_flam_tensor_strides },
-  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1502), (void *)_cffi_d_flam_tensor_version },
-  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 475), (void *)_cffi_d_flam_threshold },
-  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 362), (void *)_cffi_d_flam_threshold_ },
-  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_tile },
-  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 869), (void *)_cffi_d_flam_transpose },
-  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 442), (void *)_cffi_d_flam_transpose_ },
-  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_tril },
-  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_tril_ },
-  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_tril_out },
-  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_triu },
-  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_triu_ },
-  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_triu_out },
-  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 468), (void *)_cffi_d_flam_trunc },
-  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_trunc_ },
-  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 497), (void *)_cffi_d_flam_trunc_out },
-  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 990), (void *)_cffi_d_flam_unbind },
-  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 863), (void *)_cffi_d_flam_unflatten },
-  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 874), (void *)_cffi_d_flam_unfold_dim },
-  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 367), (void *)_cffi_d_flam_uniform_ },
-  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 793), (void *)_cffi_d_flam_unsqueeze },
-  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 420), (void *)_cffi_d_flam_unsqueeze_ },
-  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1616), (void *)_cffi_d_flam_use_deterministic_algorithms },
-  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 711), (void *)_cffi_d_flam_var },
-  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 739), (void *)_cffi_d_flam_var_unbiased },
-  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1530), (void *)_cffi_d_flam_version },
-  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1405), (void *)_cffi_d_flam_version_require },
-  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 706), (void *)_cffi_d_flam_view },
-  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 511), (void *)_cffi_d_flam_view_as },
-  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 453), (void *)_cffi_d_flam_vstack },
-  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 543), (void *)_cffi_d_flam_where },
-  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 576), (void *)_cffi_d_flam_where_out },
-  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 355), (void *)_cffi_d_flam_zero_ },
-  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 910), (void *)_cffi_d_flam_zeros },
-  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 683), (void *)_cffi_d_flam_zeros_like },
+  { "flam_tensor_release", (void *)_cffi_f_flam_tensor_release, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1859), (void *)_cffi_d_flam_tensor_release },
+  { "flam_tensor_requires_grad", (void *)_cffi_f_flam_tensor_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_requires_grad },
+  { "flam_tensor_retain", (void *)_cffi_f_flam_tensor_retain, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_tensor_retain },
+  { "flam_tensor_retain_grad", (void *)_cffi_f_flam_tensor_retain_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1370), (void *)_cffi_d_flam_tensor_retain_grad },
+  { "flam_tensor_retains_grad", (void *)_cffi_f_flam_tensor_retains_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1574), (void *)_cffi_d_flam_tensor_retains_grad },
+  { "flam_tensor_set_data", (void *)_cffi_f_flam_tensor_set_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1398), (void *)_cffi_d_flam_tensor_set_data },
+  { "flam_tensor_set_grad", (void *)_cffi_f_flam_tensor_set_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1398), (void *)_cffi_d_flam_tensor_set_grad },
+  { "flam_tensor_set_requires_grad", (void *)_cffi_f_flam_tensor_set_requires_grad, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1402), (void *)_cffi_d_flam_tensor_set_requires_grad },
+  { "flam_tensor_shares_storage", (void *)_cffi_f_flam_tensor_shares_storage, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1577), (void *)_cffi_d_flam_tensor_shares_storage },
+  { "flam_tensor_size", (void *)_cffi_f_flam_tensor_size, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1757), (void *)_cffi_d_flam_tensor_size },
+  { "flam_tensor_sizes", (void *)_cffi_f_flam_tensor_sizes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1735), (void *)_cffi_d_flam_tensor_sizes },
+  { "flam_tensor_split", (void *)_cffi_f_flam_tensor_split, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1190), (void *)_cffi_d_flam_tensor_split },
+  { "flam_tensor_split_at", (void *)_cffi_f_flam_tensor_split_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1180), (void *)_cffi_d_flam_tensor_split_at },
+  { "flam_tensor_storage_data", (void *)_cffi_f_flam_tensor_storage_data, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1804), (void *)_cffi_d_flam_tensor_storage_data },
+  { "flam_tensor_storage_nbytes", (void *)_cffi_f_flam_tensor_storage_nbytes, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_storage_nbytes },
+  { "flam_tensor_storage_offset", (void *)_cffi_f_flam_tensor_storage_offset, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_storage_offset },
+  { "flam_tensor_strides", (void *)_cffi_f_flam_tensor_strides, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1735), (void *)_cffi_d_flam_tensor_strides },
+  { "flam_tensor_version", (void *)_cffi_f_flam_tensor_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 1754), (void *)_cffi_d_flam_tensor_version },
+  { "flam_tensordot", (void *)_cffi_f_flam_tensordot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 789), (void *)_cffi_d_flam_tensordot },
+  { "flam_threshold", (void *)_cffi_f_flam_threshold, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 531), (void *)_cffi_d_flam_threshold },
+  { "flam_threshold_", (void *)_cffi_f_flam_threshold_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 377), (void *)_cffi_d_flam_threshold_ },
+  { "flam_tile", (void *)_cffi_f_flam_tile, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_tile },
+  { "flam_topk", (void *)_cffi_f_flam_topk, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1635), (void *)_cffi_d_flam_topk },
+  { "flam_trace", (void *)_cffi_f_flam_trace, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_trace },
+  { "flam_transpose", (void *)_cffi_f_flam_transpose, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1036), (void *)_cffi_d_flam_transpose },
+  { "flam_transpose_", (void *)_cffi_f_flam_transpose_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 471), (void *)_cffi_d_flam_transpose_ },
+  { "flam_trapezoid", (void *)_cffi_f_flam_trapezoid, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 797), (void *)_cffi_d_flam_trapezoid },
+  { "flam_trapezoid_dx", (void *)_cffi_f_flam_trapezoid_dx, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 549), (void *)_cffi_d_flam_trapezoid_dx },
+  { "flam_tril", (void *)_cffi_f_flam_tril, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_tril },
+  { "flam_tril_", (void *)_cffi_f_flam_tril_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_tril_ },
+  { "flam_tril_out", (void *)_cffi_f_flam_tril_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_tril_out },
+  { "flam_triu", (void *)_cffi_f_flam_triu, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_triu },
+  { "flam_triu_", (void *)_cffi_f_flam_triu_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_triu_ },
+  { "flam_triu_out", (void *)_cffi_f_flam_triu_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 941), (void *)_cffi_d_flam_triu_out },
+  { "flam_trunc", (void *)_cffi_f_flam_trunc, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 502), (void *)_cffi_d_flam_trunc },
+  { "flam_trunc_", (void *)_cffi_f_flam_trunc_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_trunc_ },
+  { "flam_trunc_out", (void *)_cffi_f_flam_trunc_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 571), (void *)_cffi_d_flam_trunc_out },
+  { "flam_unbind", (void *)_cffi_f_flam_unbind, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_unbind },
+  { "flam_unflatten", (void *)_cffi_f_flam_unflatten, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1030), (void *)_cffi_d_flam_unflatten },
+  { "flam_unfold_dim", (void *)_cffi_f_flam_unfold_dim, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1056), (void *)_cffi_d_flam_unfold_dim },
+  { "flam_uniform_", (void *)_cffi_f_flam_uniform_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 382), (void *)_cffi_d_flam_uniform_ },
+  { "flam_unsqueeze", (void *)_cffi_f_flam_unsqueeze, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 937), (void *)_cffi_d_flam_unsqueeze },
+  { "flam_unsqueeze_", (void *)_cffi_f_flam_unsqueeze_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 441), (void *)_cffi_d_flam_unsqueeze_ },
+  { "flam_use_deterministic_algorithms", (void *)_cffi_f_flam_use_deterministic_algorithms, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1868), (void *)_cffi_d_flam_use_deterministic_algorithms },
+  { "flam_vander", (void *)_cffi_f_flam_vander, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 833), (void *)_cffi_d_flam_vander },
+  { "flam_var", (void *)_cffi_f_flam_var, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 855), (void *)_cffi_d_flam_var },
+  { "flam_var_mean", (void *)_cffi_f_flam_var_mean, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1588), (void *)_cffi_d_flam_var_mean },
+  { "flam_var_mean_unbiased", (void *)_cffi_f_flam_var_mean_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1597), (void *)_cffi_d_flam_var_mean_unbiased },
+  { "flam_var_unbiased", (void *)_cffi_f_flam_var_unbiased, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 883), (void *)_cffi_d_flam_var_unbiased },
+  { "flam_vdot", (void *)_cffi_f_flam_vdot, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_vdot },
+  { "flam_vdot_out", (void *)_cffi_f_flam_vdot_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_vdot_out },
+  { "flam_version", (void *)_cffi_f_flam_version, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_N, 1782), (void *)_cffi_d_flam_version },
+  { "flam_version_require", (void *)_cffi_f_flam_version_require, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1657), (void *)_cffi_d_flam_version_require },
+  { "flam_view", (void *)_cffi_f_flam_view, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 850), (void *)_cffi_d_flam_view },
+  { "flam_view_as", (void *)_cffi_f_flam_view_as, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_view_as },
+  { "flam_vsplit", (void *)_cffi_f_flam_vsplit, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1186), (void *)_cffi_d_flam_vsplit },
+  { "flam_vsplit_at", (void *)_cffi_f_flam_vsplit_at, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1175), (void *)_cffi_d_flam_vsplit_at },
+  { "flam_vstack", (void *)_cffi_f_flam_vstack, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 482), (void *)_cffi_d_flam_vstack },
+  { "flam_where", (void *)_cffi_f_flam_where, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 623), (void *)_cffi_d_flam_where },
+  { "flam_where_out", (void *)_cffi_f_flam_where_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 656), (void *)_cffi_d_flam_where_out },
+  { "flam_xlogy", (void *)_cffi_f_flam_xlogy, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 585), (void *)_cffi_d_flam_xlogy },
+  { "flam_xlogy_", (void *)_cffi_f_flam_xlogy_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 404), (void *)_cffi_d_flam_xlogy_ },
+  { "flam_xlogy_out", (void *)_cffi_f_flam_xlogy_out, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 618), (void *)_cffi_d_flam_xlogy_out },
+  { "flam_zero_", (void *)_cffi_f_flam_zero_, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_O, 360), (void *)_cffi_d_flam_zero_ },
+  { "flam_zeros", (void *)_cffi_f_flam_zeros, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 1092), (void *)_cffi_d_flam_zeros },
+  { "flam_zeros_like", (void *)_cffi_f_flam_zeros_like, _CFFI_OP(_CFFI_OP_CPYTHON_BLTN_V, 827), (void *)_cffi_d_flam_zeros_like },
 };
 
 static const struct _cffi_field_s _cffi_fields[] = {
@@ -41653,10 +50608,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_closure, call),
             sizeof(((flam_closure *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1651) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1903) },
   { "drop", offsetof(flam_closure, drop),
             sizeof(((flam_closure *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "struct_size", offsetof(flam_dataset_vtable, struct_size),
                    sizeof(((flam_dataset_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -41665,16 +50620,16 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "size", offsetof(flam_dataset_vtable, size),
             sizeof(((flam_dataset_vtable *)0)->size),
-            _CFFI_OP(_CFFI_OP_NOOP, 1658) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1910) },
   { "fetch", offsetof(flam_dataset_vtable, fetch),
              sizeof(((flam_dataset_vtable *)0)->fetch),
-             _CFFI_OP(_CFFI_OP_NOOP, 1656) },
+             _CFFI_OP(_CFFI_OP_NOOP, 1908) },
   { "drop_item", offsetof(flam_dataset_vtable, drop_item),
                  sizeof(((flam_dataset_vtable *)0)->drop_item),
-                 _CFFI_OP(_CFFI_OP_NOOP, 961) },
+                 _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "drop", offsetof(flam_dataset_vtable, drop),
             sizeof(((flam_dataset_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "struct_size", offsetof(flam_format_options, struct_size),
                    sizeof(((flam_format_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -41710,13 +50665,13 @@ static const struct _cffi_field_s _cffi_fields[] = {
                          _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "backward", offsetof(flam_function, backward),
                 sizeof(((flam_function *)0)->backward),
-                _CFFI_OP(_CFFI_OP_NOOP, 1653) },
+                _CFFI_OP(_CFFI_OP_NOOP, 1905) },
   { "release_saved", offsetof(flam_function, release_saved),
                      sizeof(((flam_function *)0)->release_saved),
-                     _CFFI_OP(_CFFI_OP_NOOP, 961) },
+                     _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "drop", offsetof(flam_function, drop),
             sizeof(((flam_function *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "struct_size", offsetof(flam_hook_callback, struct_size),
                    sizeof(((flam_hook_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -41725,10 +50680,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_hook_callback, call),
             sizeof(((flam_hook_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1654) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1906) },
   { "drop", offsetof(flam_hook_callback, drop),
             sizeof(((flam_hook_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "struct_size", offsetof(flam_loader_options, struct_size),
                    sizeof(((flam_loader_options *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -41752,7 +50707,7 @@ static const struct _cffi_field_s _cffi_fields[] = {
                   _CFFI_OP(_CFFI_OP_NOOP, 21) },
   { "seed", offsetof(flam_loader_options, seed),
             sizeof(((flam_loader_options *)0)->seed),
-            _CFFI_OP(_CFFI_OP_NOOP, 334) },
+            _CFFI_OP(_CFFI_OP_NOOP, 339) },
   { "timeout", offsetof(flam_loader_options, timeout),
                sizeof(((flam_loader_options *)0)->timeout),
                _CFFI_OP(_CFFI_OP_NOOP, 57) },
@@ -41764,10 +50719,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "run", offsetof(flam_module_hook, run),
            sizeof(((flam_module_hook *)0)->run),
-           _CFFI_OP(_CFFI_OP_NOOP, 1655) },
+           _CFFI_OP(_CFFI_OP_NOOP, 1907) },
   { "drop", offsetof(flam_module_hook, drop),
             sizeof(((flam_module_hook *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "struct_size", offsetof(flam_module_vtable, struct_size),
                    sizeof(((flam_module_vtable *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -41776,10 +50731,10 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "forward", offsetof(flam_module_vtable, forward),
                sizeof(((flam_module_vtable *)0)->forward),
-               _CFFI_OP(_CFFI_OP_NOOP, 1652) },
+               _CFFI_OP(_CFFI_OP_NOOP, 1904) },
   { "drop", offsetof(flam_module_vtable, drop),
             sizeof(((flam_module_vtable *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
   { "struct_size", offsetof(flam_rate_callback, struct_size),
                    sizeof(((flam_rate_callback *)0)->struct_size),
                    _CFFI_OP(_CFFI_OP_NOOP, 8) },
@@ -41788,106 +50743,110 @@ static const struct _cffi_field_s _cffi_fields[] = {
             _CFFI_OP(_CFFI_OP_NOOP, 306) },
   { "call", offsetof(flam_rate_callback, call),
             sizeof(((flam_rate_callback *)0)->call),
-            _CFFI_OP(_CFFI_OP_NOOP, 1657) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1909) },
   { "drop", offsetof(flam_rate_callback, drop),
             sizeof(((flam_rate_callback *)0)->drop),
-            _CFFI_OP(_CFFI_OP_NOOP, 961) },
+            _CFFI_OP(_CFFI_OP_NOOP, 1152) },
 };
 
 static const struct _cffi_struct_union_s _cffi_struct_unions[] = {
-  { "flam_closure", 1626, _CFFI_F_CHECK_FIELDS,
+  { "flam_closure", 1878, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_closure), offsetof(struct _cffi_align__flam_closure, y), 0, 4 },
-  { "flam_dataset", 1627, _CFFI_F_OPAQUE,
+  { "flam_dataset", 1879, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_dataset_vtable", 1628, _CFFI_F_CHECK_FIELDS,
+  { "flam_dataset_vtable", 1880, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_dataset_vtable), offsetof(struct _cffi_align__flam_dataset_vtable, y), 4, 6 },
-  { "flam_error", 1629, _CFFI_F_OPAQUE,
+  { "flam_error", 1881, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_event", 1630, _CFFI_F_OPAQUE,
+  { "flam_event", 1882, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_format_options", 1631, _CFFI_F_CHECK_FIELDS,
+  { "flam_format_options", 1883, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_format_options), offsetof(struct _cffi_align__flam_format_options, y), 10, 7 },
-  { "flam_function", 1632, _CFFI_F_CHECK_FIELDS,
+  { "flam_function", 1884, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_function), offsetof(struct _cffi_align__flam_function, y), 17, 7 },
-  { "flam_generator", 1633, _CFFI_F_OPAQUE,
+  { "flam_generator", 1885, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_grad_scaler", 1634, _CFFI_F_OPAQUE,
+  { "flam_grad_scaler", 1886, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook", 1635, _CFFI_F_OPAQUE,
+  { "flam_hook", 1887, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_hook_callback", 1636, _CFFI_F_CHECK_FIELDS,
+  { "flam_hook_callback", 1888, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_hook_callback), offsetof(struct _cffi_align__flam_hook_callback, y), 24, 4 },
-  { "flam_loader", 1637, _CFFI_F_OPAQUE,
+  { "flam_loader", 1889, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_loader_options", 1638, _CFFI_F_CHECK_FIELDS,
+  { "flam_loader_options", 1890, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_loader_options), offsetof(struct _cffi_align__flam_loader_options, y), 28, 9 },
-  { "flam_module", 1639, _CFFI_F_OPAQUE,
+  { "flam_module", 1891, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_module_hook", 1640, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_hook", 1892, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_hook), offsetof(struct _cffi_align__flam_module_hook, y), 37, 4 },
-  { "flam_module_vtable", 1641, _CFFI_F_CHECK_FIELDS,
+  { "flam_module_vtable", 1893, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_module_vtable), offsetof(struct _cffi_align__flam_module_vtable, y), 41, 4 },
-  { "flam_node", 1642, _CFFI_F_OPAQUE,
+  { "flam_node", 1894, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_optimizer", 1643, _CFFI_F_OPAQUE,
+  { "flam_optimizer", 1895, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_rate_callback", 1644, _CFFI_F_CHECK_FIELDS,
+  { "flam_rate_callback", 1896, _CFFI_F_CHECK_FIELDS,
     sizeof(flam_rate_callback), offsetof(struct _cffi_align__flam_rate_callback, y), 45, 4 },
-  { "flam_saved", 1645, _CFFI_F_OPAQUE,
+  { "flam_saved", 1897, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_scheduler", 1646, _CFFI_F_OPAQUE,
+  { "flam_scheduler", 1898, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_state", 1647, _CFFI_F_OPAQUE,
+  { "flam_state", 1899, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_stream", 1648, _CFFI_F_OPAQUE,
+  { "flam_stream", 1900, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor", 1649, _CFFI_F_OPAQUE,
+  { "flam_tensor", 1901, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
-  { "flam_tensor_list", 1650, _CFFI_F_OPAQUE,
+  { "flam_tensor_list", 1902, _CFFI_F_OPAQUE,
     (size_t)-1, -1, -1, 0 /* opaque */ },
 };
 
 static const struct _cffi_typename_s _cffi_typenames[] = {
   { "flam_activation", 21 },
   { "flam_bool", 21 },
-  { "flam_closure", 1626 },
+  { "flam_cdist_mode", 21 },
+  { "flam_closure", 1878 },
   { "flam_cycle", 21 },
-  { "flam_dataset", 1627 },
-  { "flam_dataset_vtable", 1628 },
+  { "flam_dataset", 1879 },
+  { "flam_dataset_vtable", 1880 },
   { "flam_device", 21 },
   { "flam_device_type", 21 },
   { "flam_dtype", 21 },
-  { "flam_error", 1629 },
-  { "flam_event", 1630 },
+  { "flam_error", 1881 },
+  { "flam_event", 1882 },
   { "flam_fan", 21 },
-  { "flam_format_options", 1631 },
-  { "flam_function", 1632 },
+  { "flam_format_options", 1883 },
+  { "flam_function", 1884 },
   { "flam_gelu_form", 21 },
-  { "flam_generator", 1633 },
-  { "flam_grad_scaler", 1634 },
-  { "flam_hook", 1635 },
-  { "flam_hook_callback", 1636 },
+  { "flam_generator", 1885 },
+  { "flam_grad_scaler", 1886 },
+  { "flam_hook", 1887 },
+  { "flam_hook_callback", 1888 },
   { "flam_hook_moment", 21 },
   { "flam_index_kind", 21 },
-  { "flam_loader", 1637 },
-  { "flam_loader_options", 1638 },
+  { "flam_interpolation", 21 },
+  { "flam_loader", 1889 },
+  { "flam_loader_options", 1890 },
   { "flam_meshgrid_indexing", 21 },
-  { "flam_module", 1639 },
-  { "flam_module_hook", 1640 },
-  { "flam_module_vtable", 1641 },
-  { "flam_node", 1642 },
-  { "flam_optimizer", 1643 },
-  { "flam_rate_callback", 1644 },
+  { "flam_module", 1891 },
+  { "flam_module_hook", 1892 },
+  { "flam_module_vtable", 1893 },
+  { "flam_node", 1894 },
+  { "flam_optimizer", 1895 },
+  { "flam_rate_callback", 1896 },
   { "flam_reduction", 21 },
   { "flam_rounding", 21 },
-  { "flam_saved", 1645 },
-  { "flam_scheduler", 1646 },
-  { "flam_scope", 334 },
-  { "flam_state", 1647 },
+  { "flam_saved", 1897 },
+  { "flam_scatter_rule", 21 },
+  { "flam_scheduler", 1898 },
+  { "flam_scope", 339 },
+  { "flam_side", 21 },
+  { "flam_state", 1899 },
   { "flam_status", 21 },
-  { "flam_stream", 1648 },
-  { "flam_tensor", 1649 },
-  { "flam_tensor_list", 1650 },
+  { "flam_stream", 1900 },
+  { "flam_tensor", 1901 },
+  { "flam_tensor_list", 1902 },
 };
 
 static const struct _cffi_type_context_s _cffi_type_context = {
@@ -41897,12 +50856,12 @@ static const struct _cffi_type_context_s _cffi_type_context = {
   _cffi_struct_unions,
   NULL,  /* no enums */
   _cffi_typenames,
-  734,  /* num_globals */
+  874,  /* num_globals */
   25,  /* num_struct_unions */
   0,  /* num_enums */
-  40,  /* num_typenames */
+  44,  /* num_typenames */
   NULL,  /* no includes */
-  1661,  /* num_types */
+  1913,  /* num_types */
   1,  /* flags */
 };
 

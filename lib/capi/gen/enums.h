@@ -53,6 +53,26 @@ inline int32_t as_flam_gelu_form(int32_t number) {
       "FLAM_GELU_TANH (2)");
 }
 
+inline int32_t as_flam_scatter_rule(int32_t number) {
+  switch (number) {
+    case FLAM_SCATTER_UNSPECIFIED:
+    case FLAM_SCATTER_SUM:
+    case FLAM_SCATTER_PROD:
+    case FLAM_SCATTER_MEAN:
+    case FLAM_SCATTER_AMAX:
+    case FLAM_SCATTER_AMIN:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_scatter_rule", number,
+      "FLAM_SCATTER_UNSPECIFIED (0), "
+      "FLAM_SCATTER_SUM (1), "
+      "FLAM_SCATTER_PROD (2), "
+      "FLAM_SCATTER_MEAN (3), "
+      "FLAM_SCATTER_AMAX (4), "
+      "FLAM_SCATTER_AMIN (5)");
+}
+
 inline int32_t as_flam_rounding(int32_t number) {
   switch (number) {
     case FLAM_ROUNDING_UNSPECIFIED:
@@ -117,6 +137,22 @@ inline int32_t as_flam_activation(int32_t number) {
       "FLAM_ACTIVATION_IDENTITY (6)");
 }
 
+inline int32_t as_flam_cdist_mode(int32_t number) {
+  switch (number) {
+    case FLAM_CDIST_UNSPECIFIED:
+    case FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY:
+    case FLAM_CDIST_USE_MM_FOR_EUCLID_DIST:
+    case FLAM_CDIST_DONOT_USE_MM_FOR_EUCLID_DIST:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_cdist_mode", number,
+      "FLAM_CDIST_UNSPECIFIED (0), "
+      "FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY (1), "
+      "FLAM_CDIST_USE_MM_FOR_EUCLID_DIST (2), "
+      "FLAM_CDIST_DONOT_USE_MM_FOR_EUCLID_DIST (3)");
+}
+
 inline int32_t as_flam_hook_moment(int32_t number) {
   switch (number) {
     case FLAM_HOOK_UNSPECIFIED:
@@ -145,6 +181,40 @@ inline int32_t as_flam_cycle(int32_t number) {
       "FLAM_CYCLE_TRIANGULAR (1), "
       "FLAM_CYCLE_TRIANGULAR2 (2), "
       "FLAM_CYCLE_EXP_RANGE (3)");
+}
+
+inline int32_t as_flam_side(int32_t number) {
+  switch (number) {
+    case FLAM_SIDE_UNSPECIFIED:
+    case FLAM_SIDE_LEFT:
+    case FLAM_SIDE_RIGHT:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_side", number,
+      "FLAM_SIDE_UNSPECIFIED (0), "
+      "FLAM_SIDE_LEFT (1), "
+      "FLAM_SIDE_RIGHT (2)");
+}
+
+inline int32_t as_flam_interpolation(int32_t number) {
+  switch (number) {
+    case FLAM_INTERPOLATION_UNSPECIFIED:
+    case FLAM_INTERPOLATION_LINEAR:
+    case FLAM_INTERPOLATION_LOWER:
+    case FLAM_INTERPOLATION_HIGHER:
+    case FLAM_INTERPOLATION_MIDPOINT:
+    case FLAM_INTERPOLATION_NEAREST:
+      return number;
+  }
+  unknown_enumerator(
+      "flam_interpolation", number,
+      "FLAM_INTERPOLATION_UNSPECIFIED (0), "
+      "FLAM_INTERPOLATION_LINEAR (1), "
+      "FLAM_INTERPOLATION_LOWER (2), "
+      "FLAM_INTERPOLATION_HIGHER (3), "
+      "FLAM_INTERPOLATION_MIDPOINT (4), "
+      "FLAM_INTERPOLATION_NEAREST (5)");
 }
 
 }  // namespace flambeau::capi

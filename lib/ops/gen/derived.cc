@@ -55,6 +55,22 @@ Tensor threshold_(const Tensor& input, double threshold, double value) {
     value); });
 }
 
+Tensor column_stack_out(TensorsView tensors, const Tensor& out) {
+  return into(out, "column_stack", Into::out, [&] { return ops::column_stack(tensors); });
+}
+
+Tensor scatter_reduce_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+    int32_t reduce, bool include_self) {
+  return into(input, "scatter_reduce", Into::inplace, [&] { return ops::scatter_reduce(input, dim,
+    index, src, reduce, include_self); });
+}
+
+Tensor scatter_reduce_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+    int32_t reduce, bool include_self, const Tensor& out) {
+  return into(out, "scatter_reduce", Into::out, [&] { return ops::scatter_reduce(input, dim, index,
+    src, reduce, include_self); });
+}
+
 Tensor add_(const Tensor& input, const Tensor& other, double alpha) {
   return into(input, "add", Into::inplace, [&] { return ops::add(input, other, alpha); });
 }
@@ -391,6 +407,74 @@ Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batc
     double alpha, const Tensor& out) {
   return into(out, "baddbmm", Into::out, [&] { return ops::baddbmm(input, batch1, batch2, beta,
     alpha); });
+}
+
+Tensor addmv_(const Tensor& input, const Tensor& mat, const Tensor& vec, double beta, double alpha)
+    {
+  return into(input, "addmv", Into::inplace, [&] { return ops::addmv(input, mat, vec, beta, alpha);
+    });
+}
+
+Tensor addmv_out(const Tensor& input, const Tensor& mat, const Tensor& vec, double beta, double
+    alpha, const Tensor& out) {
+  return into(out, "addmv", Into::out, [&] { return ops::addmv(input, mat, vec, beta, alpha); });
+}
+
+Tensor addr_(const Tensor& input, const Tensor& vec1, const Tensor& vec2, double beta, double alpha)
+    {
+  return into(input, "addr", Into::inplace, [&] { return ops::addr(input, vec1, vec2, beta, alpha);
+    });
+}
+
+Tensor addr_out(const Tensor& input, const Tensor& vec1, const Tensor& vec2, double beta, double
+    alpha, const Tensor& out) {
+  return into(out, "addr", Into::out, [&] { return ops::addr(input, vec1, vec2, beta, alpha); });
+}
+
+Tensor addbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta, double
+    alpha) {
+  return into(input, "addbmm", Into::inplace, [&] { return ops::addbmm(input, batch1, batch2, beta,
+    alpha); });
+}
+
+Tensor addbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
+    double alpha, const Tensor& out) {
+  return into(out, "addbmm", Into::out, [&] { return ops::addbmm(input, batch1, batch2, beta,
+    alpha); });
+}
+
+Tensor inner_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "inner", Into::out, [&] { return ops::inner(input, other); });
+}
+
+Tensor vdot_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "vdot", Into::out, [&] { return ops::vdot(input, other); });
+}
+
+Tensor kron_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "kron", Into::out, [&] { return ops::kron(input, other); });
+}
+
+Tensor cross_out(const Tensor& input, const Tensor& other, std::optional<int64_t> dim, const Tensor&
+    out) {
+  return into(out, "cross", Into::out, [&] { return ops::cross(input, other, dim); });
+}
+
+Tensor diag_out(const Tensor& input, int64_t diagonal, const Tensor& out) {
+  return into(out, "diag", Into::out, [&] { return ops::diag(input, diagonal); });
+}
+
+Tensor renorm_(const Tensor& input, double p, int64_t dim, double maxnorm) {
+  return into(input, "renorm", Into::inplace, [&] { return ops::renorm(input, p, dim, maxnorm); });
+}
+
+Tensor renorm_out(const Tensor& input, double p, int64_t dim, double maxnorm, const Tensor& out) {
+  return into(out, "renorm", Into::out, [&] { return ops::renorm(input, p, dim, maxnorm); });
+}
+
+Tensor nanmean_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out)
+    {
+  return into(out, "nanmean", Into::out, [&] { return ops::nanmean(input, dim, keepdim, dtype); });
 }
 
 Tensor abs_(const Tensor& input) {
@@ -733,6 +817,194 @@ Tensor cumprod_(const Tensor& input, int64_t dim, Dtype dtype) {
 
 Tensor cumprod_out(const Tensor& input, int64_t dim, Dtype dtype, const Tensor& out) {
   return into(out, "cumprod", Into::out, [&] { return ops::cumprod(input, dim, dtype); });
+}
+
+Tensor logcumsumexp_out(const Tensor& input, int64_t dim, const Tensor& out) {
+  return into(out, "logcumsumexp", Into::out, [&] { return ops::logcumsumexp(input, dim); });
+}
+
+Tensor diff_out(const Tensor& input, int64_t n, int64_t dim, const Tensor& prepend, const Tensor&
+    append, const Tensor& out) {
+  return into(out, "diff", Into::out, [&] { return ops::diff(input, n, dim, prepend, append); });
+}
+
+Tensor searchsorted_out(const Tensor& sorted_sequence, const Tensor& input, bool out_int32, bool
+    right, int32_t side, const Tensor& sorter, const Tensor& out) {
+  return into(out, "searchsorted", Into::out, [&] { return ops::searchsorted(sorted_sequence, input,
+    out_int32, right, side, sorter); });
+}
+
+Tensor bucketize_out(const Tensor& input, const Tensor& boundaries, bool out_int32, bool right,
+    const Tensor& out) {
+  return into(out, "bucketize", Into::out, [&] { return ops::bucketize(input, boundaries, out_int32,
+    right); });
+}
+
+Tensor isin_out(const Tensor& elements, const Tensor& test_elements, bool assume_unique, bool
+    invert, const Tensor& out) {
+  return into(out, "isin", Into::out, [&] { return ops::isin(elements, test_elements, assume_unique,
+    invert); });
+}
+
+Tensor histc_out(const Tensor& input, int64_t bins, double min, double max, const Tensor& out) {
+  return into(out, "histc", Into::out, [&] { return ops::histc(input, bins, min, max); });
+}
+
+Tensor msort_out(const Tensor& input, const Tensor& out) {
+  return into(out, "msort", Into::out, [&] { return ops::msort(input); });
+}
+
+Tensor quantile_out(const Tensor& input, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+    int32_t interpolation, const Tensor& out) {
+  return into(out, "quantile", Into::out, [&] { return ops::quantile(input, q, dim, keepdim,
+    interpolation); });
+}
+
+Tensor nanquantile_out(const Tensor& input, const Tensor& q, std::optional<int64_t> dim, bool
+    keepdim, int32_t interpolation, const Tensor& out) {
+  return into(out, "nanquantile", Into::out, [&] { return ops::nanquantile(input, q, dim, keepdim,
+    interpolation); });
+}
+
+Tensor erfinv_(const Tensor& input) {
+  return into(input, "erfinv", Into::inplace, [&] { return ops::erfinv(input); });
+}
+
+Tensor erfinv_out(const Tensor& input, const Tensor& out) {
+  return into(out, "erfinv", Into::out, [&] { return ops::erfinv(input); });
+}
+
+Tensor lgamma_(const Tensor& input) {
+  return into(input, "lgamma", Into::inplace, [&] { return ops::lgamma(input); });
+}
+
+Tensor lgamma_out(const Tensor& input, const Tensor& out) {
+  return into(out, "lgamma", Into::out, [&] { return ops::lgamma(input); });
+}
+
+Tensor digamma_(const Tensor& input) {
+  return into(input, "digamma", Into::inplace, [&] { return ops::digamma(input); });
+}
+
+Tensor digamma_out(const Tensor& input, const Tensor& out) {
+  return into(out, "digamma", Into::out, [&] { return ops::digamma(input); });
+}
+
+Tensor polygamma_out(int64_t n, const Tensor& input, const Tensor& out) {
+  return into(out, "polygamma", Into::out, [&] { return ops::polygamma(n, input); });
+}
+
+Tensor logit_(const Tensor& input, std::optional<double> eps) {
+  return into(input, "logit", Into::inplace, [&] { return ops::logit(input, eps); });
+}
+
+Tensor logit_out(const Tensor& input, std::optional<double> eps, const Tensor& out) {
+  return into(out, "logit", Into::out, [&] { return ops::logit(input, eps); });
+}
+
+Tensor sinc_(const Tensor& input) {
+  return into(input, "sinc", Into::inplace, [&] { return ops::sinc(input); });
+}
+
+Tensor sinc_out(const Tensor& input, const Tensor& out) {
+  return into(out, "sinc", Into::out, [&] { return ops::sinc(input); });
+}
+
+Tensor deg2rad_(const Tensor& input) {
+  return into(input, "deg2rad", Into::inplace, [&] { return ops::deg2rad(input); });
+}
+
+Tensor deg2rad_out(const Tensor& input, const Tensor& out) {
+  return into(out, "deg2rad", Into::out, [&] { return ops::deg2rad(input); });
+}
+
+Tensor rad2deg_(const Tensor& input) {
+  return into(input, "rad2deg", Into::inplace, [&] { return ops::rad2deg(input); });
+}
+
+Tensor rad2deg_out(const Tensor& input, const Tensor& out) {
+  return into(out, "rad2deg", Into::out, [&] { return ops::rad2deg(input); });
+}
+
+Tensor signbit_out(const Tensor& input, const Tensor& out) {
+  return into(out, "signbit", Into::out, [&] { return ops::signbit(input); });
+}
+
+Tensor isposinf_out(const Tensor& input, const Tensor& out) {
+  return into(out, "isposinf", Into::out, [&] { return ops::isposinf(input); });
+}
+
+Tensor isneginf_out(const Tensor& input, const Tensor& out) {
+  return into(out, "isneginf", Into::out, [&] { return ops::isneginf(input); });
+}
+
+Tensor nan_to_num_(const Tensor& input, std::optional<double> nan, std::optional<double> posinf,
+    std::optional<double> neginf) {
+  return into(input, "nan_to_num", Into::inplace, [&] { return ops::nan_to_num(input, nan, posinf,
+    neginf); });
+}
+
+Tensor nan_to_num_out(const Tensor& input, std::optional<double> nan, std::optional<double> posinf,
+    std::optional<double> neginf, const Tensor& out) {
+  return into(out, "nan_to_num", Into::out, [&] { return ops::nan_to_num(input, nan, posinf,
+    neginf); });
+}
+
+Tensor heaviside_(const Tensor& input, const Tensor& values) {
+  return into(input, "heaviside", Into::inplace, [&] { return ops::heaviside(input, values); });
+}
+
+Tensor heaviside_out(const Tensor& input, const Tensor& values, const Tensor& out) {
+  return into(out, "heaviside", Into::out, [&] { return ops::heaviside(input, values); });
+}
+
+Tensor copysign_(const Tensor& input, const Tensor& other) {
+  return into(input, "copysign", Into::inplace, [&] { return ops::copysign(input, other); });
+}
+
+Tensor copysign_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "copysign", Into::out, [&] { return ops::copysign(input, other); });
+}
+
+Tensor hypot_(const Tensor& input, const Tensor& other) {
+  return into(input, "hypot", Into::inplace, [&] { return ops::hypot(input, other); });
+}
+
+Tensor hypot_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "hypot", Into::out, [&] { return ops::hypot(input, other); });
+}
+
+Tensor logaddexp_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "logaddexp", Into::out, [&] { return ops::logaddexp(input, other); });
+}
+
+Tensor logaddexp2_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "logaddexp2", Into::out, [&] { return ops::logaddexp2(input, other); });
+}
+
+Tensor xlogy_(const Tensor& input, const Tensor& other) {
+  return into(input, "xlogy", Into::inplace, [&] { return ops::xlogy(input, other); });
+}
+
+Tensor xlogy_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "xlogy", Into::out, [&] { return ops::xlogy(input, other); });
+}
+
+Tensor ldexp_(const Tensor& input, const Tensor& other) {
+  return into(input, "ldexp", Into::inplace, [&] { return ops::ldexp(input, other); });
+}
+
+Tensor ldexp_out(const Tensor& input, const Tensor& other, const Tensor& out) {
+  return into(out, "ldexp", Into::out, [&] { return ops::ldexp(input, other); });
+}
+
+Tensor float_power_(const Tensor& input, const Tensor& exponent) {
+  return into(input, "float_power", Into::inplace, [&] { return ops::float_power(input, exponent);
+    });
+}
+
+Tensor float_power_out(const Tensor& input, const Tensor& exponent, const Tensor& out) {
+  return into(out, "float_power", Into::out, [&] { return ops::float_power(input, exponent); });
 }
 
 Tensor where_out(const Tensor& condition, const Tensor& input, const Tensor& other, const Tensor&

@@ -42,6 +42,33 @@ Tensor softsign(const Tensor& input);
 Tensor tanhshrink(const Tensor& input);
 Tensor softmax(const Tensor& input, int64_t dim, Dtype dtype = Dtype::none);
 Tensor log_softmax(const Tensor& input, int64_t dim, Dtype dtype = Dtype::none);
+Tensor rot90(const Tensor& input, int64_t k = 1, DimsView dims = {});
+Tensor cartesian_prod(TensorsView tensors);
+Tensor combinations(const Tensor& input, int64_t r = 2, bool with_replacement = false);
+Tensor column_stack(TensorsView tensors);
+Tensor column_stack_out(TensorsView tensors, const Tensor& out);
+std::vector<Tensor> tensor_split(const Tensor& input, int64_t sections, int64_t dim = 0);
+std::vector<Tensor> tensor_split_at(const Tensor& input, DimsView indices, int64_t dim = 0);
+std::vector<Tensor> hsplit(const Tensor& input, int64_t sections);
+std::vector<Tensor> hsplit_at(const Tensor& input, DimsView indices);
+std::vector<Tensor> vsplit(const Tensor& input, int64_t sections);
+std::vector<Tensor> vsplit_at(const Tensor& input, DimsView indices);
+std::vector<Tensor> dsplit(const Tensor& input, int64_t sections);
+std::vector<Tensor> dsplit_at(const Tensor& input, DimsView indices);
+Tensor select_scatter(const Tensor& input, const Tensor& src, int64_t dim, int64_t index);
+Tensor slice_scatter(const Tensor& input, const Tensor& src, int64_t dim = 0, std::optional<int64_t>
+    start = {}, std::optional<int64_t> end = {}, int64_t step = 1);
+Tensor diagonal_scatter(const Tensor& input, const Tensor& src, int64_t offset = 0, int64_t dim1 =
+    0, int64_t dim2 = 1);
+Tensor scatter_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+    int32_t reduce, bool include_self = true);
+Tensor scatter_reduce_(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+    int32_t reduce, bool include_self = true);
+Tensor scatter_reduce_out(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+    int32_t reduce, bool include_self, const Tensor& out);
+Tensor repeat_interleave_each(const Tensor& input, const Tensor& repeats, std::optional<int64_t> dim
+    = {}, std::optional<int64_t> output_size = {});
+Tensor fill_diagonal_(const Tensor& input, const Tensor& fill_value, bool wrap = false);
 Tensor add(const Tensor& input, const Tensor& other, double alpha = 1);
 Tensor add_(const Tensor& input, const Tensor& other, double alpha = 1);
 Tensor add_out(const Tensor& input, const Tensor& other, double alpha, const Tensor& out);
@@ -127,6 +154,8 @@ Tensor isclose(const Tensor& input, const Tensor& other, double rtol = 1e-5, dou
 bool allclose(const Tensor& input, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool
     equal_nan = false);
 bool equal(const Tensor& input, const Tensor& other);
+Tensor einsum(std::string_view equation, TensorsView operands);
+Tensor tensordot(const Tensor& a, const Tensor& b, DimsView dims_a, DimsView dims_b);
 Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView stride =
     {}, DimsView padding = {}, DimsView dilation = {}, int64_t groups = 1);
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, DimsView stride =
@@ -273,6 +302,66 @@ Tensor baddbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2,
     double alpha = 1);
 Tensor baddbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
     double alpha, const Tensor& out);
+Tensor addmv(const Tensor& input, const Tensor& mat, const Tensor& vec, double beta = 1, double
+    alpha = 1);
+Tensor addmv_(const Tensor& input, const Tensor& mat, const Tensor& vec, double beta = 1, double
+    alpha = 1);
+Tensor addmv_out(const Tensor& input, const Tensor& mat, const Tensor& vec, double beta, double
+    alpha, const Tensor& out);
+Tensor addr(const Tensor& input, const Tensor& vec1, const Tensor& vec2, double beta = 1, double
+    alpha = 1);
+Tensor addr_(const Tensor& input, const Tensor& vec1, const Tensor& vec2, double beta = 1, double
+    alpha = 1);
+Tensor addr_out(const Tensor& input, const Tensor& vec1, const Tensor& vec2, double beta, double
+    alpha, const Tensor& out);
+Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1,
+    double alpha = 1);
+Tensor addbmm_(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta = 1,
+    double alpha = 1);
+Tensor addbmm_out(const Tensor& input, const Tensor& batch1, const Tensor& batch2, double beta,
+    double alpha, const Tensor& out);
+Tensor inner(const Tensor& input, const Tensor& other);
+Tensor inner_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor vdot(const Tensor& input, const Tensor& other);
+Tensor vdot_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor kron(const Tensor& input, const Tensor& other);
+Tensor kron_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor cross(const Tensor& input, const Tensor& other, std::optional<int64_t> dim = {});
+Tensor cross_out(const Tensor& input, const Tensor& other, std::optional<int64_t> dim, const Tensor&
+    out);
+Tensor trace(const Tensor& input);
+Tensor diag(const Tensor& input, int64_t diagonal = 0);
+Tensor diag_out(const Tensor& input, int64_t diagonal, const Tensor& out);
+Tensor diag_embed(const Tensor& input, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);
+Tensor diagflat(const Tensor& input, int64_t offset = 0);
+Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, Dtype dtype = Dtype(FLAM_I64),
+    Device device = Device{});
+Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, Dtype dtype = Dtype(FLAM_I64),
+    Device device = Device{});
+Tensor cdist(const Tensor& x1, const Tensor& x2, double p = 2, int32_t compute_mode =
+    FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY);
+Tensor dist(const Tensor& input, const Tensor& other, double p = 2);
+Tensor renorm(const Tensor& input, double p, int64_t dim, double maxnorm);
+Tensor renorm_(const Tensor& input, double p, int64_t dim, double maxnorm);
+Tensor renorm_out(const Tensor& input, double p, int64_t dim, double maxnorm, const Tensor& out);
+Tensor block_diag(TensorsView tensors);
+Tensor vander(const Tensor& x, std::optional<int64_t> N = {}, bool increasing = false);
+std::tuple<Tensor, Tensor> var_mean(const Tensor& input, DimsView dim = {}, double correction = 1,
+    bool keepdim = false);
+std::tuple<Tensor, Tensor> var_mean_unbiased(const Tensor& input, DimsView dim, bool unbiased, bool
+    keepdim = false);
+std::tuple<Tensor, Tensor> std_mean(const Tensor& input, DimsView dim = {}, double correction = 1,
+    bool keepdim = false);
+std::tuple<Tensor, Tensor> std_mean_unbiased(const Tensor& input, DimsView dim, bool unbiased, bool
+    keepdim = false);
+Tensor nanmean(const Tensor& input, DimsView dim = {}, bool keepdim = false, Dtype dtype =
+    Dtype::none);
+Tensor nanmean_out(const Tensor& input, DimsView dim, bool keepdim, Dtype dtype, const Tensor& out);
+std::tuple<Tensor, Tensor> aminmax(const Tensor& input, std::optional<int64_t> dim = {}, bool
+    keepdim = false);
+Tensor cov(const Tensor& input, int64_t correction = 1, const Tensor& fweights = {}, const Tensor&
+    aweights = {});
+Tensor corrcoef(const Tensor& input);
 Tensor batch_norm(const Tensor& input, const Tensor& running_mean = {}, const Tensor& running_var =
     {}, const Tensor& weight = {}, const Tensor& bias = {}, bool training = false, double momentum =
     0.1, double eps = 1e-5);
@@ -460,6 +549,33 @@ Tensor cumsum_out(const Tensor& input, int64_t dim, Dtype dtype, const Tensor& o
 Tensor cumprod(const Tensor& input, int64_t dim, Dtype dtype = Dtype::none);
 Tensor cumprod_(const Tensor& input, int64_t dim, Dtype dtype = Dtype::none);
 Tensor cumprod_out(const Tensor& input, int64_t dim, Dtype dtype, const Tensor& out);
+std::tuple<Tensor, Tensor> cummax(const Tensor& input, int64_t dim);
+std::tuple<Tensor, Tensor> cummin(const Tensor& input, int64_t dim);
+Tensor logcumsumexp(const Tensor& input, int64_t dim);
+Tensor logcumsumexp_out(const Tensor& input, int64_t dim, const Tensor& out);
+Tensor diff(const Tensor& input, int64_t n = 1, int64_t dim = -1, const Tensor& prepend = {}, const
+    Tensor& append = {});
+Tensor diff_out(const Tensor& input, int64_t n, int64_t dim, const Tensor& prepend, const Tensor&
+    append, const Tensor& out);
+Tensor trapezoid_dx(const Tensor& y, double dx = 1, int64_t dim = -1);
+Tensor trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
+Tensor cumulative_trapezoid_dx(const Tensor& y, double dx = 1, int64_t dim = -1);
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, int64_t dim = -1);
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& input, bool out_int32 = false, bool
+    right = false, int32_t side = FLAM_SIDE_UNSPECIFIED, const Tensor& sorter = {});
+Tensor searchsorted_out(const Tensor& sorted_sequence, const Tensor& input, bool out_int32, bool
+    right, int32_t side, const Tensor& sorter, const Tensor& out);
+Tensor bucketize(const Tensor& input, const Tensor& boundaries, bool out_int32 = false, bool right =
+    false);
+Tensor bucketize_out(const Tensor& input, const Tensor& boundaries, bool out_int32, bool right,
+    const Tensor& out);
+Tensor isin(const Tensor& elements, const Tensor& test_elements, bool assume_unique = false, bool
+    invert = false);
+Tensor isin_out(const Tensor& elements, const Tensor& test_elements, bool assume_unique, bool
+    invert, const Tensor& out);
+Tensor bincount(const Tensor& input, const Tensor& weights = {}, int64_t minlength = 0);
+Tensor histc(const Tensor& input, int64_t bins = 100, double min = 0, double max = 0);
+Tensor histc_out(const Tensor& input, int64_t bins, double min, double max, const Tensor& out);
 Tensor view(const Tensor& input, DimsView size);
 Tensor reshape(const Tensor& input, DimsView shape);
 Tensor as_strided(const Tensor& input, DimsView size, DimsView stride, int64_t storage_offset = 0);
@@ -493,6 +609,89 @@ Tensor squeeze_(const Tensor& input, DimsView dim = {});
 Tensor unsqueeze_(const Tensor& input, int64_t dim);
 Tensor transpose_(const Tensor& input, int64_t dim0, int64_t dim1);
 Tensor t_(const Tensor& input);
+std::tuple<Tensor, Tensor> sort(const Tensor& input, int64_t dim = -1, bool descending = false, bool
+    stable = false);
+Tensor argsort(const Tensor& input, int64_t dim = -1, bool descending = false, bool stable = false);
+Tensor msort(const Tensor& input);
+Tensor msort_out(const Tensor& input, const Tensor& out);
+std::tuple<Tensor, Tensor> topk(const Tensor& input, int64_t k, int64_t dim = -1, bool largest =
+    true, bool sorted = true);
+std::tuple<Tensor, Tensor> kthvalue(const Tensor& input, int64_t k, int64_t dim = -1, bool keepdim =
+    false);
+Tensor median(const Tensor& input);
+std::tuple<Tensor, Tensor> median_dim(const Tensor& input, int64_t dim, bool keepdim = false);
+Tensor nanmedian(const Tensor& input);
+std::tuple<Tensor, Tensor> nanmedian_dim(const Tensor& input, int64_t dim, bool keepdim = false);
+std::tuple<Tensor, Tensor> mode(const Tensor& input, int64_t dim = -1, bool keepdim = false);
+Tensor quantile(const Tensor& input, const Tensor& q, std::optional<int64_t> dim = {}, bool keepdim
+    = false, int32_t interpolation = FLAM_INTERPOLATION_LINEAR);
+Tensor quantile_out(const Tensor& input, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+    int32_t interpolation, const Tensor& out);
+Tensor nanquantile(const Tensor& input, const Tensor& q, std::optional<int64_t> dim = {}, bool
+    keepdim = false, int32_t interpolation = FLAM_INTERPOLATION_LINEAR);
+Tensor nanquantile_out(const Tensor& input, const Tensor& q, std::optional<int64_t> dim, bool
+    keepdim, int32_t interpolation, const Tensor& out);
+std::vector<Tensor> unique(const Tensor& input, std::optional<int64_t> dim = {}, bool return_inverse
+    = false, bool return_counts = false);
+std::vector<Tensor> unique_consecutive(const Tensor& input, std::optional<int64_t> dim = {}, bool
+    return_inverse = false, bool return_counts = false);
+Tensor erfinv(const Tensor& input);
+Tensor erfinv_(const Tensor& input);
+Tensor erfinv_out(const Tensor& input, const Tensor& out);
+Tensor lgamma(const Tensor& input);
+Tensor lgamma_(const Tensor& input);
+Tensor lgamma_out(const Tensor& input, const Tensor& out);
+Tensor digamma(const Tensor& input);
+Tensor digamma_(const Tensor& input);
+Tensor digamma_out(const Tensor& input, const Tensor& out);
+Tensor polygamma(int64_t n, const Tensor& input);
+Tensor polygamma_out(int64_t n, const Tensor& input, const Tensor& out);
+Tensor logit(const Tensor& input, std::optional<double> eps = {});
+Tensor logit_(const Tensor& input, std::optional<double> eps = {});
+Tensor logit_out(const Tensor& input, std::optional<double> eps, const Tensor& out);
+Tensor sinc(const Tensor& input);
+Tensor sinc_(const Tensor& input);
+Tensor sinc_out(const Tensor& input, const Tensor& out);
+Tensor deg2rad(const Tensor& input);
+Tensor deg2rad_(const Tensor& input);
+Tensor deg2rad_out(const Tensor& input, const Tensor& out);
+Tensor rad2deg(const Tensor& input);
+Tensor rad2deg_(const Tensor& input);
+Tensor rad2deg_out(const Tensor& input, const Tensor& out);
+Tensor signbit(const Tensor& input);
+Tensor signbit_out(const Tensor& input, const Tensor& out);
+Tensor isposinf(const Tensor& input);
+Tensor isposinf_out(const Tensor& input, const Tensor& out);
+Tensor isneginf(const Tensor& input);
+Tensor isneginf_out(const Tensor& input, const Tensor& out);
+Tensor nan_to_num(const Tensor& input, std::optional<double> nan = {}, std::optional<double> posinf
+    = {}, std::optional<double> neginf = {});
+Tensor nan_to_num_(const Tensor& input, std::optional<double> nan = {}, std::optional<double> posinf
+    = {}, std::optional<double> neginf = {});
+Tensor nan_to_num_out(const Tensor& input, std::optional<double> nan, std::optional<double> posinf,
+    std::optional<double> neginf, const Tensor& out);
+Tensor heaviside(const Tensor& input, const Tensor& values);
+Tensor heaviside_(const Tensor& input, const Tensor& values);
+Tensor heaviside_out(const Tensor& input, const Tensor& values, const Tensor& out);
+Tensor copysign(const Tensor& input, const Tensor& other);
+Tensor copysign_(const Tensor& input, const Tensor& other);
+Tensor copysign_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor hypot(const Tensor& input, const Tensor& other);
+Tensor hypot_(const Tensor& input, const Tensor& other);
+Tensor hypot_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor logaddexp(const Tensor& input, const Tensor& other);
+Tensor logaddexp_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor logaddexp2(const Tensor& input, const Tensor& other);
+Tensor logaddexp2_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor xlogy(const Tensor& input, const Tensor& other);
+Tensor xlogy_(const Tensor& input, const Tensor& other);
+Tensor xlogy_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor ldexp(const Tensor& input, const Tensor& other);
+Tensor ldexp_(const Tensor& input, const Tensor& other);
+Tensor ldexp_out(const Tensor& input, const Tensor& other, const Tensor& out);
+Tensor float_power(const Tensor& input, const Tensor& exponent);
+Tensor float_power_(const Tensor& input, const Tensor& exponent);
+Tensor float_power_out(const Tensor& input, const Tensor& exponent, const Tensor& out);
 Tensor where(const Tensor& condition, const Tensor& input, const Tensor& other);
 Tensor where_out(const Tensor& condition, const Tensor& input, const Tensor& other, const Tensor&
     out);

@@ -21,13 +21,17 @@ _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64'
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
+_E_flam_scatter_rule = {'unspecified': 0, 'sum': 1, 'prod': 2, 'mean': 3, 'amax': 4, 'amin': 5}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
 _E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
 _E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
+_E_flam_cdist_mode = {'unspecified': 0, 'use_mm_for_euclid_dist_if_necessary': 1, 'use_mm_for_euclid_dist': 2, 'donot_use_mm_for_euclid_dist': 3}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 _E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
+_E_flam_side = {'unspecified': 0, 'left': 1, 'right': 2}
+_E_flam_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
 
 class dataset_handle(_Handle):
     """Owns a `flam_dataset *`."""
@@ -1026,6 +1030,346 @@ def grad_scaler_owner_skipped(scaler, owner):
     if h:
         _raise()
     return _bool(_o0[0]), _o1[0]
+
+
+def rot90(input, k=1, dims=None):
+    """A quarter turn, or several, in the plane of two dimensions, from the first to the second.
+
+    - `input`: at least 2-d.
+    - `k`: number of quarter turns; default 1.
+    - `dims`: the two dimensions; default: 0 and 1.
+    - returns: `input`'s elements, turned.
+    - errors: `InvalidArgumentError` where there are not two different dimensions.
+    """
+    if dims.__class__ in _NUMBERS:
+        dims = (dims,)
+    h = _fast.flam_rot90(input._h, k, _NULL if dims is None else dims, 0 if dims is None else _len(dims))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cartesian_prod(tensors):
+    """All tuples of one element of each vector; the last one varies first.
+
+    - `tensors`: 1-d, one dtype.
+    - returns: [product of sizes, number of tensors]; of one tensor, itself.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_cartesian_prod([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def combinations(input, r=2, with_replacement=False):
+    """All choices of `r` elements of a vector, in order.
+
+    - `input`: [n].
+    - `r`: how many elements; default 2.
+    - `with_replacement`: whether an element may be chosen again; default false.
+    - returns: [number of choices, `r`].
+    - errors: `ShapeError`; `InvalidArgumentError` for a negative `r`.
+    """
+    h = _blocking.flam_combinations(input._h, r, with_replacement)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def column_stack(tensors):
+    """Tensors side by side; vectors are columns.
+
+    - `tensors`: equal first sizes.
+    - returns: joined along dimension 1.
+    - errors: as `cat`.
+    """
+    h = _fast.flam_column_stack([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def column_stack_out(tensors, out):
+    """`column_stack` into an existing tensor.
+
+    Tensors side by side; vectors are columns.
+
+    - `tensors`: equal first sizes.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: as `cat`.
+    """
+    h = _fast.flam_column_stack_out([_t._h for _t in tensors], _len(tensors), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tensor_split(input, sections, dim=0):
+    """Parts of nearly equal size along a dimension; the first ones are one greater.
+
+    - `input`: at least 1-d.
+    - `sections`: number of parts.
+    - `dim`: the dimension to cut; default 0.
+    - returns: views.
+    - errors: `InvalidArgumentError` where `sections` is below 1; `OutOfRangeError`.
+    """
+    h = _fast.flam_tensor_split(input._h, sections, dim)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def tensor_split_at(input, indices, dim=0):
+    """Parts between given places along a dimension.
+
+    - `input`: at least 1-d.
+    - `indices`: where to cut, as in slices.
+    - `dim`: the dimension to cut; default 0.
+    - returns: views, one more than there are indices.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if indices.__class__ in _NUMBERS:
+        indices = (indices,)
+    h = _fast.flam_tensor_split_at(input._h, indices, _len(indices), dim)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def hsplit(input, sections):
+    """Equal parts along the second dimension, of a vector along the first.
+
+    - `input`: at least 1-d.
+    - `sections`: number of parts; divides the size.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    h = _fast.flam_hsplit(input._h, sections)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def hsplit_at(input, indices):
+    """Parts between given places along the second dimension, of a vector along the first.
+
+    - `input`: at least 1-d.
+    - `indices`: where to cut, as in slices.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    if indices.__class__ in _NUMBERS:
+        indices = (indices,)
+    h = _fast.flam_hsplit_at(input._h, indices, _len(indices))
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def vsplit(input, sections):
+    """Equal parts along the first dimension.
+
+    - `input`: at least 2-d.
+    - `sections`: number of parts; divides the size.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    h = _fast.flam_vsplit(input._h, sections)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def vsplit_at(input, indices):
+    """Parts between given places along the first dimension.
+
+    - `input`: at least 2-d.
+    - `indices`: where to cut, as in slices.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    if indices.__class__ in _NUMBERS:
+        indices = (indices,)
+    h = _fast.flam_vsplit_at(input._h, indices, _len(indices))
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def dsplit(input, sections):
+    """Equal parts along the third dimension.
+
+    - `input`: at least 3-d.
+    - `sections`: number of parts; divides the size.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    h = _fast.flam_dsplit(input._h, sections)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def dsplit_at(input, indices):
+    """Parts between given places along the third dimension.
+
+    - `input`: at least 3-d.
+    - `indices`: where to cut, as in slices.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    if indices.__class__ in _NUMBERS:
+        indices = (indices,)
+    h = _fast.flam_dsplit_at(input._h, indices, _len(indices))
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def select_scatter(input, src, dim, index):
+    """A copy in which one index of a dimension is replaced.
+
+    - `input`: at least 1-d.
+    - `src`: `input`'s shape without `dim`.
+    - `dim`: the dimension.
+    - `index`: which one.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `OutOfRangeError`.
+    """
+    h = _fast.flam_select_scatter(input._h, src._h, dim, index)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    """A copy in which a slice is replaced.
+
+    - `input`: at least 1-d.
+    - `src`: the shape of the slice.
+    - `dim`: the dimension to slice; default 0.
+    - `start`: where the slice starts; default 0.
+    - `end`: where it ends; default: at the end.
+    - `step`: distance of its indices; default 1.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `OutOfRangeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_slice_scatter(input._h, src._h, dim, _NULL if start is None else (start,), _NULL if end is None else (end,), step)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy in which a diagonal is replaced.
+
+    - `input`: at least 2-d.
+    - `src`: the shape of the diagonal.
+    - `offset`: which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dim1`: the matrices' rows; default 0.
+    - `dim2`: their columns; default 1.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `OutOfRangeError`.
+    """
+    h = _fast.flam_diagonal_scatter(input._h, src._h, offset, dim1, dim2)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_reduce(input, dim, index, src, reduce, include_self=True):
+    """Values joined with what is where an index names: `input[index[i][j]][j]` with `src[i][j]` for
+    `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - `reduce`: how values of one place are joined.
+    - `include_self`: whether `input`'s elements take part; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError`; `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_scatter_reduce(input._h, dim, index._h, src._h, _E_flam_scatter_rule[reduce], include_self)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_reduce_(input, dim, index, src, reduce, include_self=True):
+    """In-place form of `scatter_reduce`: values joined with what is where an index names:
+
+    Values joined with what is where an index names: `input[index[i][j]][j]` with `src[i][j]` for
+    `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - `reduce`: how values of one place are joined.
+    - `include_self`: whether `input`'s elements take part; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `OutOfRangeError`; `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_scatter_reduce_(input._h, dim, index._h, src._h, _E_flam_scatter_rule[reduce], include_self)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def scatter_reduce_out(input, dim, index, src, reduce, include_self=True, out=None):
+    """`scatter_reduce` into an existing tensor.
+
+    Values joined with what is where an index names: `input[index[i][j]][j]` with `src[i][j]` for
+    `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - `reduce`: how values of one place are joined.
+    - `include_self`: whether `input`'s elements take part; default true.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `OutOfRangeError`; `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_scatter_reduce_out(input._h, dim, index._h, src._h, _E_flam_scatter_rule[reduce], include_self, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def repeat_interleave_each(input, repeats, dim=None, output_size=None):
+    """Each element, or slice along a dimension, as often as a tensor says.
+
+    - `input`: any tensor.
+    - `repeats`: [size of `dim`] or one number; int64 or int32, not negative.
+    - `dim`: the dimension; default: the flattened tensor.
+    - `output_size`: the sum of `repeats`, where it is known; default: it is read.
+    - returns: size `sum(repeats)` along `dim`.
+    - errors: `InvalidArgumentError` for a negative number; `ShapeError`; `DtypeError`.
+    """
+    h = _blocking.flam_repeat_interleave_each(input._h, repeats._h, _NULL if dim is None else (dim,), _NULL if output_size is None else (output_size,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def fill_diagonal_(input, fill_value, wrap=False):
+    """Sets the main diagonal, in place.
+
+    - `input`: at least 2-d; of more than 2 dimensions, all sizes equal.
+    - `fill_value`: a number or 0-d tensor.
+    - `wrap`: whether a tall matrix starts a new diagonal after each `columns + 1` rows; default false.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `RuntimeError` for a leaf that requires grad.
+    """
+    h = _fast.flam_fill_diagonal_(input._h, fill_value._h, wrap)
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False, inputs=None):
@@ -2646,6 +2990,42 @@ def equal(input, other):
     if h:
         _raise()
     return _bool(_o0[0])
+
+
+def einsum(equation, operands):
+    """Einstein summation: products of operands summed over the labels that the output lacks.
+
+    The pair whose product is the smallest for what it removes is multiplied first.
+
+    - `equation`: labels (letters) of each operand, separated by commas, and after `->` those of the output; without `->` the labels that occur once, in alphabetical order. `...` stands for any number of dimensions that broadcast; a label that an operand repeats takes its diagonal.
+    - `operands`: one tensor per group of labels.
+    - returns: a dimension per output label.
+    - errors: `InvalidArgumentError` for an equation that cannot be read or does not fit the operands; `ShapeError` where one label has two sizes.
+    """
+    h = _fast.flam_einsum(equation.encode(), [_t._h for _t in operands], _len(operands))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tensordot(a, b, dims_a, dims_b):
+    """Product summed over pairs of dimensions.
+
+    - `a`: any shape.
+    - `b`: any shape; dtype of `a`.
+    - `dims_a`: dimensions of `a` to sum over.
+    - `dims_b`: those of `b` that they are paired with.
+    - returns: the other dimensions of `a`, then those of `b`.
+    - errors: `ShapeError` where paired sizes differ; `OutOfRangeError` for a dimension out of range or named twice; `InvalidArgumentError` for lists of different lengths.
+    """
+    if dims_a.__class__ in _NUMBERS:
+        dims_a = (dims_a,)
+    if dims_b.__class__ in _NUMBERS:
+        dims_b = (dims_b,)
+    h = _fast.flam_tensordot(a._h, b._h, dims_a, _len(dims_a), dims_b, _len(dims_b))
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
@@ -5448,6 +5828,520 @@ def baddbmm_out(input, batch1, batch2, beta=1, alpha=1, out=None):
     return _wrap(h)
 
 
+def addmv(input, mat, vec, beta=1, alpha=1):
+    """`beta * input + alpha * (mat @ vec)`.
+
+    - `input`: broadcasts to [n]; not read where `beta` is 0.
+    - `mat`: [n, m], dtype of `input`.
+    - `vec`: [m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: [n].
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addmv(input._h, mat._h, vec._h, beta, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addmv_(input, mat, vec, beta=1, alpha=1):
+    """In-place form of `addmv`: `beta * input + alpha * (mat @ vec)`.
+
+    `beta * input + alpha * (mat @ vec)`.
+
+    - `input`: broadcasts to [n]; not read where `beta` is 0.
+    - `mat`: [n, m], dtype of `input`.
+    - `vec`: [m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addmv_(input._h, mat._h, vec._h, beta, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addmv_out(input, mat, vec, beta=1, alpha=1, out=None):
+    """`addmv` into an existing tensor.
+
+    `beta * input + alpha * (mat @ vec)`.
+
+    - `input`: broadcasts to [n]; not read where `beta` is 0.
+    - `mat`: [n, m], dtype of `input`.
+    - `vec`: [m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addr(input, vec1, vec2, beta=1, alpha=1):
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `vec1`: [n].
+    - `vec2`: [m].
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: [n, m].
+    - errors: `ShapeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addr(input._h, vec1._h, vec2._h, beta, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addr_(input, vec1, vec2, beta=1, alpha=1):
+    """In-place form of `addr`: `beta * input + alpha * outer(vec1, vec2)`.
+
+    `beta * input + alpha * outer(vec1, vec2)`.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `vec1`: [n].
+    - `vec2`: [m].
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addr_(input._h, vec1._h, vec2._h, beta, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addr_out(input, vec1, vec2, beta=1, alpha=1, out=None):
+    """`addr` into an existing tensor.
+
+    `beta * input + alpha * outer(vec1, vec2)`.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `vec1`: [n].
+    - `vec2`: [m].
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addbmm(input, batch1, batch2, beta=1, alpha=1):
+    """`beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `batch1`: [b, n, k], dtype of `input`.
+    - `batch2`: [b, k, m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the products; default 1.
+    - returns: [n, m].
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addbmm(input._h, batch1._h, batch2._h, beta, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addbmm_(input, batch1, batch2, beta=1, alpha=1):
+    """In-place form of `addbmm`: `beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
+
+    `beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `batch1`: [b, n, k], dtype of `input`.
+    - `batch2`: [b, k, m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the products; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def addbmm_out(input, batch1, batch2, beta=1, alpha=1, out=None):
+    """`addbmm` into an existing tensor.
+
+    `beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `batch1`: [b, n, k], dtype of `input`.
+    - `batch2`: [b, k, m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the products; default 1.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def inner(input, other):
+    """Product summed over the last dimensions of both; where one is 0-d, the plain product.
+
+    - `input`: [..., k].
+    - `other`: [..., k], dtype of `input`.
+    - returns: the other dimensions of `input`, then those of `other`.
+    - errors: `ShapeError` where the last sizes differ; `DtypeError`.
+    """
+    h = _fast.flam_inner(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def inner_out(input, other, out):
+    """`inner` into an existing tensor.
+
+    Product summed over the last dimensions of both; where one is 0-d, the plain product.
+
+    - `input`: [..., k].
+    - `other`: [..., k], dtype of `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the last sizes differ; `DtypeError`.
+    """
+    h = _fast.flam_inner_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def vdot(input, other):
+    """Sum of products of two vectors; the same as `dot` where there are no complex numbers.
+
+    - `input`: [n].
+    - `other`: [n], dtype of `input`.
+    - returns: 0-d.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_vdot(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def vdot_out(input, other, out):
+    """`vdot` into an existing tensor.
+
+    Sum of products of two vectors; the same as `dot` where there are no complex numbers.
+
+    - `input`: [n].
+    - `other`: [n], dtype of `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_vdot_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def kron(input, other):
+    """Kronecker product: each element of `input` times all of `other`.
+
+    - `input`: any shape.
+    - `other`: any shape; the shorter shape is filled with ones in front.
+    - returns: sizes multiplied; the promoted dtype.
+    - errors: `DeviceMismatchError`.
+    """
+    h = _fast.flam_kron(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def kron_out(input, other, out):
+    """`kron` into an existing tensor.
+
+    Kronecker product: each element of `input` times all of `other`.
+
+    - `input`: any shape.
+    - `other`: any shape; the shorter shape is filled with ones in front.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DeviceMismatchError`.
+    """
+    h = _fast.flam_kron_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cross(input, other, dim=None):
+    """Cross product of vectors of 3 along a dimension.
+
+    - `input`: size 3 along `dim`.
+    - `other`: broadcasts with `input`; size 3 along `dim`.
+    - `dim`: the dimension of the vectors; default: the first of size 3.
+    - returns: the broadcast shape.
+    - errors: `ShapeError` where the size is not 3; `OutOfRangeError`.
+    """
+    h = _fast.flam_cross(input._h, other._h, _NULL if dim is None else (dim,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cross_out(input, other, dim=None, out=None):
+    """`cross` into an existing tensor.
+
+    Cross product of vectors of 3 along a dimension.
+
+    - `input`: size 3 along `dim`.
+    - `other`: broadcasts with `input`; size 3 along `dim`.
+    - `dim`: the dimension of the vectors; default: the first of size 3.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where the size is not 3; `OutOfRangeError`.
+    """
+    h = _fast.flam_cross_out(input._h, other._h, _NULL if dim is None else (dim,), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def trace(input):
+    """Sum of the diagonal of a matrix.
+
+    - `input`: [n, m]; any dtype, bool and integers are summed in int64.
+    - returns: 0-d.
+    - errors: `ShapeError` where `input` is not 2-d.
+    """
+    h = _fast.flam_trace(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diag(input, diagonal=0):
+    """A matrix with a vector on a diagonal, or the diagonal of a matrix.
+
+    - `input`: 1-d or 2-d.
+    - `diagonal`: which one: 0 the main, above 0 above it, below 0 below; default 0.
+    - returns: 2-d for a vector, 1-d for a matrix (a copy).
+    - errors: `ShapeError` for more dimensions.
+    """
+    h = _fast.flam_diag(input._h, diagonal)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diag_out(input, diagonal=0, out=None):
+    """`diag` into an existing tensor.
+
+    A matrix with a vector on a diagonal, or the diagonal of a matrix.
+
+    - `input`: 1-d or 2-d.
+    - `diagonal`: which one: 0 the main, above 0 above it, below 0 below; default 0.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` for more dimensions.
+    """
+    h = _fast.flam_diag_out(input._h, diagonal, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension on a diagonal.
+
+    - `input`: at least 1-d.
+    - `offset`: which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dim1`: where the matrices' rows stand in the result; default -2.
+    - `dim2`: where their columns stand; default -1.
+    - returns: one dimension more than `input`, 0 off the diagonal.
+    - errors: `OutOfRangeError` for a dimension out of range; `InvalidArgumentError` where both are the same.
+    """
+    h = _fast.flam_diag_embed(input._h, offset, dim1, dim2)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diagflat(input, offset=0):
+    """A matrix with all elements on a diagonal.
+
+    - `input`: any shape.
+    - `offset`: which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - returns: 2-d, square.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_diagflat(input._h, offset)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def tril_indices(row, col, offset=0, dtype=None, device=None):
+    """Positions of the lower triangle of a matrix, row by row.
+
+    - `row`: number of rows.
+    - `col`: number of columns.
+    - `offset`: up to which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dtype`: of the result; default int64.
+    - `device`: of the result; default: the default device.
+    - returns: [2, n]: rows and columns.
+    - errors: `InvalidArgumentError` for a negative size.
+    """
+    h = _blocking.flam_tril_indices(row, col, offset, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def triu_indices(row, col, offset=0, dtype=None, device=None):
+    """Positions of the upper triangle of a matrix, row by row.
+
+    - `row`: number of rows.
+    - `col`: number of columns.
+    - `offset`: from which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dtype`: of the result; default int64.
+    - `device`: of the result; default: the default device.
+    - returns: [2, n]: rows and columns.
+    - errors: `InvalidArgumentError` for a negative size.
+    """
+    h = _blocking.flam_triu_indices(row, col, offset, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cdist(x1, x2, p=2, compute_mode='use_mm_for_euclid_dist_if_necessary'):
+    """Distances between all pairs of rows.
+
+    - `x1`: [..., n, d]; floating point.
+    - `x2`: [..., m, d]; dtype of `x1`; leading sizes broadcast.
+    - `p`: order of the norm, not negative; default 2.
+    - `compute_mode`: how those of `p` 2 are made; default: by products for more than 25 rows.
+    - returns: [..., n, m].
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for a negative `p`.
+    """
+    h = _fast.flam_cdist(x1._h, x2._h, p, _E_flam_cdist_mode[compute_mode])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def dist(input, other, p=2):
+    """Norm of the difference of two tensors.
+
+    - `input`: floating point.
+    - `other`: broadcasts with `input`.
+    - `p`: order of the norm; default 2.
+    - returns: 0-d.
+    - errors: `DtypeError`, `ShapeError`, `DeviceMismatchError`.
+    """
+    h = _fast.flam_dist(input._h, other._h, p)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def renorm(input, p, dim, maxnorm):
+    """Slices along a dimension, scaled down where their norm is greater than allowed.
+
+    - `input`: at least 2-d; floating point.
+    - `p`: order of the norm, above 0.
+    - `dim`: the dimension whose slices are scaled.
+    - `maxnorm`: the greatest norm that stays.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_renorm(input._h, p, dim, maxnorm)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def renorm_(input, p, dim, maxnorm):
+    """In-place form of `renorm`: slices along a dimension, scaled down where their norm is greater than allowed.
+
+    Slices along a dimension, scaled down where their norm is greater than allowed.
+
+    - `input`: at least 2-d; floating point.
+    - `p`: order of the norm, above 0.
+    - `dim`: the dimension whose slices are scaled.
+    - `maxnorm`: the greatest norm that stays.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_renorm_(input._h, p, dim, maxnorm)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def renorm_out(input, p, dim, maxnorm, out):
+    """`renorm` into an existing tensor.
+
+    Slices along a dimension, scaled down where their norm is greater than allowed.
+
+    - `input`: at least 2-d; floating point.
+    - `p`: order of the norm, above 0.
+    - `dim`: the dimension whose slices are scaled.
+    - `maxnorm`: the greatest norm that stays.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    h = _fast.flam_renorm_out(input._h, p, dim, maxnorm, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def block_diag(tensors):
+    """A matrix of matrices along the main diagonal, 0 elsewhere.
+
+    - `tensors`: at most 2-d; a vector is one row.
+    - returns: 2-d, the promoted dtype.
+    - errors: `ShapeError` for more dimensions.
+    """
+    h = _fast.flam_block_diag([_t._h for _t in tensors], _len(tensors))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def vander(x, N=None, increasing=False):
+    """Powers of the elements of a vector, one row per element.
+
+    - `x`: [n].
+    - `N`: number of columns; default n.
+    - `increasing`: whether the powers rise from left to right; default false.
+    - returns: [n, `N`].
+    - errors: `ShapeError` where `x` is not 1-d; `InvalidArgumentError`.
+    """
+    h = _fast.flam_vander(x._h, _NULL if N is None else (N,), increasing)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def memory_allocated(device):
     """Bytes that tensors use now.
 
@@ -5995,6 +6889,181 @@ def module_numel(module):
     - returns: the number of elements, shared parameters once.
     """
     return _fast.flam_module_numel(module._h)
+
+
+def var_mean(input, dim=None, correction=1, keepdim=False):
+    """Variance and mean of elements.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_var`: the variance, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_var_mean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def var_mean_unbiased(input, dim, unbiased, keepdim=False):
+    """Variance and mean of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_var`: the variance, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_var_mean_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def std_mean(input, dim=None, correction=1, keepdim=False):
+    """Standard deviation and mean of elements.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_std`: the deviation, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_std_mean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def std_mean_unbiased(input, dim, unbiased, keepdim=False):
+    """Standard deviation and mean of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_std`: the deviation, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_std_mean_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def nanmean(input, dim=None, keepdim=False, dtype=None):
+    """Mean of the elements that are numbers; NaN of none.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_nanmean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nanmean_out(input, dim=None, keepdim=False, dtype=None, out=None):
+    """`nanmean` into an existing tensor.
+
+    Mean of the elements that are numbers; NaN of none.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if dim.__class__ in _NUMBERS:
+        dim = (dim,)
+    h = _fast.flam_nanmean_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def aminmax(input, dim=None, keepdim=False):
+    """Least and greatest elements.
+
+    - `input`: any dtype; what is reduced is not empty.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_min`: the least elements, dtype of `input`.
+    - `out_max`: the greatest.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range; `ShapeError` where there is nothing to reduce.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_aminmax(input._h, _NULL if dim is None else (dim,), keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def cov(input, correction=1, fweights=None, aweights=None):
+    """Covariances of variables, one per row, over observations, one per column.
+
+    - `input`: [variables, observations], or [observations] of one variable.
+    - `correction`: subtracted from the number of observations; default 1.
+    - `fweights`: [observations], integers: how often each counts; default: once.
+    - `aweights`: [observations]: weights of observations; default: equal.
+    - returns: [variables, variables], 0-d for one variable.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    h = _fast.flam_cov(input._h, correction, _NULL if fweights is None else fweights._h, _NULL if aweights is None else aweights._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def corrcoef(input):
+    """Correlation coefficients of variables, one per row.
+
+    - `input`: [variables, observations], or [observations] of one variable.
+    - returns: [variables, variables], between -1 and 1; 0-d for one variable.
+    - errors: `ShapeError`.
+    """
+    h = _fast.flam_corrcoef(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def batch_norm(input, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
@@ -9319,6 +10388,170 @@ def cumprod_out(input, dim, dtype=None, out=None):
     return _wrap(h)
 
 
+def cummax(input, dim):
+    """Greatest elements so far along a dimension and where they are. NaN wins; of equals, the last.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `out_values`: shape and dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_cummax(input._h, dim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def cummin(input, dim):
+    """Least elements so far along a dimension and where they are. NaN wins; of equals, the last.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `out_values`: shape and dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_cummin(input._h, dim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def logcumsumexp(input, dim):
+    """Logarithms of running sums of exponentials, computed without overflow.
+
+    - `input`: any shape; floating point.
+    - `dim`: the dimension to run along.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError`.
+    """
+    h = _fast.flam_logcumsumexp(input._h, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logcumsumexp_out(input, dim, out):
+    """`logcumsumexp` into an existing tensor.
+
+    Logarithms of running sums of exponentials, computed without overflow.
+
+    - `input`: any shape; floating point.
+    - `dim`: the dimension to run along.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError`.
+    """
+    h = _fast.flam_logcumsumexp_out(input._h, dim, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    """Differences of neighbours along a dimension; of bool, whether they differ.
+
+    - `input`: at least 1-d; any dtype.
+    - `n`: how often to take differences; default 1.
+    - `dim`: the dimension; default -1.
+    - `prepend`: `input`'s shape but along `dim`: put before it; default: nothing.
+    - `append`: `input`'s shape but along `dim`: put behind it; default: nothing.
+    - returns: `n` less along `dim`, at least 0.
+    - errors: `ShapeError`; `OutOfRangeError`; `InvalidArgumentError` for a negative `n`.
+    """
+    h = _fast.flam_diff(input._h, n, dim, _NULL if prepend is None else prepend._h, _NULL if append is None else append._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def diff_out(input, n=1, dim=-1, prepend=None, append=None, out=None):
+    """`diff` into an existing tensor.
+
+    Differences of neighbours along a dimension; of bool, whether they differ.
+
+    - `input`: at least 1-d; any dtype.
+    - `n`: how often to take differences; default 1.
+    - `dim`: the dimension; default -1.
+    - `prepend`: `input`'s shape but along `dim`: put before it; default: nothing.
+    - `append`: `input`'s shape but along `dim`: put behind it; default: nothing.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `OutOfRangeError`; `InvalidArgumentError` for a negative `n`.
+    """
+    h = _fast.flam_diff_out(input._h, n, dim, _NULL if prepend is None else prepend._h, _NULL if append is None else append._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def trapezoid_dx(y, dx=1, dim=-1):
+    """Integral by the trapezoidal rule, points at equal distances.
+
+    - `y`: heights, at least 1-d.
+    - `dx`: distance of the points; default 1.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: `y`'s shape without `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    h = _fast.flam_trapezoid_dx(y._h, dx, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def trapezoid(y, x, dim=-1):
+    """Integral by the trapezoidal rule.
+
+    - `y`: heights, at least 1-d.
+    - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: `y`'s shape without `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range; `ShapeError`.
+    """
+    h = _fast.flam_trapezoid(y._h, x._h, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumulative_trapezoid_dx(y, dx=1, dim=-1):
+    """Running integral by the trapezoidal rule, points at equal distances.
+
+    - `y`: heights, at least 1-d.
+    - `dx`: distance of the points; default 1.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: 1 less along `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    h = _fast.flam_cumulative_trapezoid_dx(y._h, dx, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def cumulative_trapezoid(y, x, dim=-1):
+    """Running integral by the trapezoidal rule.
+
+    - `y`: heights, at least 1-d.
+    - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: 1 less along `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range; `ShapeError`.
+    """
+    h = _fast.flam_cumulative_trapezoid(y._h, x._h, dim)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
 def step_lr_new(optimizer, step_size, gamma=0.1):
     """Multiplies the learning rate by `gamma` every `step_size` steps.
 
@@ -9653,6 +10886,169 @@ def scheduler_release(scheduler):
     - `scheduler`: the schedule, or `None`.
     """
     _fast.flam_scheduler_release(_NULL if scheduler is None else scheduler._h)
+
+
+def searchsorted(sorted_sequence, input, out_int32=False, right=False, side='unspecified', sorter=None):
+    """Where values belong in ascending sequences: the first position whose element is not less, or
+    with `right` greater. NaN is the greatest.
+
+    - `sorted_sequence`: [..., n], each row ascending; any dtype but bool.
+    - `input`: the values, a number or [..., m] with the leading sizes of `sorted_sequence`; any shape where that is 1-d; its dtype.
+    - `out_int32`: whether positions are int32; default false.
+    - `right`: whether to stand behind equal elements; default false.
+    - `side`: the same as a word; default: as `right` says.
+    - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default: they are.
+    - returns: shape of `input`, int64 or int32.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` where `side` and `right` contradict.
+    """
+    h = _fast.flam_searchsorted(sorted_sequence._h, input._h, out_int32, right, _E_flam_side[side], _NULL if sorter is None else sorter._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def searchsorted_out(sorted_sequence, input, out_int32=False, right=False, side='unspecified', sorter=None, out=None):
+    """`searchsorted` into an existing tensor.
+
+    Where values belong in ascending sequences: the first position whose element is not less, or
+    with `right` greater. NaN is the greatest.
+
+    - `sorted_sequence`: [..., n], each row ascending; any dtype but bool.
+    - `input`: the values, a number or [..., m] with the leading sizes of `sorted_sequence`; any shape where that is 1-d; its dtype.
+    - `out_int32`: whether positions are int32; default false.
+    - `right`: whether to stand behind equal elements; default false.
+    - `side`: the same as a word; default: as `right` says.
+    - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default: they are.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` where `side` and `right` contradict.
+    """
+    h = _fast.flam_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, _E_flam_side[side], _NULL if sorter is None else sorter._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bucketize(input, boundaries, out_int32=False, right=False):
+    """Which bucket each value falls into: the first boundary that is not less, or with `right`
+    greater.
+
+    - `input`: the values, a number or any shape.
+    - `boundaries`: [n], ascending; dtype of `input`.
+    - `out_int32`: whether positions are int32; default false.
+    - `right`: whether a value that equals a boundary belongs behind it; default false.
+    - returns: shape of `input`, int64 or int32; from 0 to n.
+    - errors: `ShapeError` where `boundaries` is not 1-d; `DtypeError`.
+    """
+    h = _fast.flam_bucketize(input._h, boundaries._h, out_int32, right)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bucketize_out(input, boundaries, out_int32=False, right=False, out=None):
+    """`bucketize` into an existing tensor.
+
+    Which bucket each value falls into: the first boundary that is not less, or with `right`
+    greater.
+
+    - `input`: the values, a number or any shape.
+    - `boundaries`: [n], ascending; dtype of `input`.
+    - `out_int32`: whether positions are int32; default false.
+    - `right`: whether a value that equals a boundary belongs behind it; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError` where `boundaries` is not 1-d; `DtypeError`.
+    """
+    h = _fast.flam_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isin(elements, test_elements, assume_unique=False, invert=False):
+    """Which elements occur in another tensor.
+
+    - `elements`: a number or any shape.
+    - `test_elements`: a number or any shape.
+    - `assume_unique`: accepted; makes no difference.
+    - `invert`: whether to tell which do not occur; default false.
+    - returns: shape of `elements`, bool.
+    - errors: `DeviceMismatchError`.
+    """
+    h = _fast.flam_isin(elements._h, test_elements._h, assume_unique, invert)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isin_out(elements, test_elements, assume_unique=False, invert=False, out=None):
+    """`isin` into an existing tensor.
+
+    Which elements occur in another tensor.
+
+    - `elements`: a number or any shape.
+    - `test_elements`: a number or any shape.
+    - `assume_unique`: accepted; makes no difference.
+    - `invert`: whether to tell which do not occur; default false.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DeviceMismatchError`.
+    """
+    h = _fast.flam_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def bincount(input, weights=None, minlength=0):
+    """How often each number occurs, or the sum of the weights of its places.
+
+    - `input`: [n], integers, not negative.
+    - `weights`: [n]; default: 1 each.
+    - `minlength`: least size of the result; default 0.
+    - returns: one more than the greatest number; int64 without weights, f32 for f32 weights, else f64.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for a negative number.
+    """
+    h = _blocking.flam_bincount(input._h, _NULL if weights is None else weights._h, minlength)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def histc(input, bins=100, min=0, max=0):
+    """How many elements fall into each of equal intervals; the last one is closed.
+
+    - `input`: any shape; floating point.
+    - `bins`: number of intervals; default 100.
+    - `min`: where they start; default 0.
+    - `max`: where they end; default 0. Where both are equal, the elements' own range.
+    - returns: [`bins`], dtype of `input`.
+    - errors: `DtypeError`; `InvalidArgumentError` for `bins` below 1, `max` below `min`, or a range that is not finite.
+    """
+    h = _blocking.flam_histc(input._h, bins, min, max)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def histc_out(input, bins=100, min=0, max=0, out=None):
+    """`histc` into an existing tensor.
+
+    How many elements fall into each of equal intervals; the last one is closed.
+
+    - `input`: any shape; floating point.
+    - `bins`: number of intervals; default 100.
+    - `min`: where they start; default 0.
+    - `max`: where they end; default 0. Where both are equal, the elements' own range.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DtypeError`; `InvalidArgumentError` for `bins` below 1, `max` below `min`, or a range that is not finite.
+    """
+    h = _blocking.flam_histc_out(input._h, bins, min, max, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
 
 
 def view(input, size):
@@ -10130,6 +11526,1139 @@ def t_(input):
     - errors: `ShapeError` for more than two dimensions; `RuntimeError` for a leaf that requires grad.
     """
     h = _fast.flam_t_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sort(input, dim=-1, descending=False, stable=False):
+    """Elements in order along a dimension, and where they were. Equal elements keep their order.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to sort along; default -1.
+    - `descending`: whether the greatest comes first; default false.
+    - `stable`: accepted; the order of equal elements is kept either way.
+    - `out_values`: the elements in order, shape and dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_sort(input._h, dim, descending, stable, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def argsort(input, dim=-1, descending=False, stable=False):
+    """Positions that put a dimension in order.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to sort along; default -1.
+    - `descending`: whether the greatest comes first; default false.
+    - `stable`: accepted; the order of equal elements is kept either way.
+    - returns: shape of `input`, int64.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    h = _fast.flam_argsort(input._h, dim, descending, stable)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def msort(input):
+    """Elements in ascending order along the first dimension.
+
+    - `input`: any shape and dtype.
+    - returns: shape and dtype of `input`.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_msort(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def msort_out(input, out):
+    """`msort` into an existing tensor.
+
+    Elements in ascending order along the first dimension.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_msort_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """The greatest or least elements along a dimension, in order, and where they were.
+
+    - `input`: any shape and dtype.
+    - `k`: how many; at most the size of `dim`.
+    - `dim`: the dimension to search; default -1.
+    - `largest`: whether the greatest are wanted; default true.
+    - `sorted`: accepted; the results are in order either way; default true.
+    - `out_values`: size `k` along `dim`, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64; of equals the first.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` or `k` out of range.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_topk(input._h, k, dim, largest, sorted, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """The `k`-th least element along a dimension and where it is.
+
+    - `input`: any shape and dtype.
+    - `k`: which one, counted from 1.
+    - `dim`: the dimension to search; default -1.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` or `k` out of range.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_kthvalue(input._h, k, dim, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def median(input):
+    """The middle element of all; of an even number the lower one. NaN where any element is.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: 0-d, dtype of `input`; NaN of nothing.
+    - errors: `ShapeError` for an empty `input` of integers.
+    """
+    h = _fast.flam_median(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def median_dim(input, dim, keepdim=False):
+    """The middle elements along a dimension and where they are; of an even number the lower one. NaN
+    where any element is.
+
+    - `input`: any shape; any dtype but bool.
+    - `dim`: the dimension to reduce; not empty.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_median_dim(input._h, dim, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def nanmedian(input):
+    """The middle element of all that are numbers; of an even number the lower one.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: 0-d, dtype of `input`; NaN where there is no number.
+    - errors: `ShapeError` for an empty `input` of integers.
+    """
+    h = _fast.flam_nanmedian(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nanmedian_dim(input, dim, keepdim=False):
+    """The middle elements along a dimension, NaN left out, and where they are; of an even number the lower one.
+
+    The middle elements along a dimension, NaN left out, and where they are; of an even number the
+    lower one.
+
+    - `input`: any shape; any dtype but bool.
+    - `dim`: the dimension to reduce; not empty.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_nanmedian_dim(input._h, dim, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def mode(input, dim=-1, keepdim=False):
+    """The most frequent elements along a dimension, of equally frequent ones the least, and the last position where each is.
+
+    The most frequent elements along a dimension, of equally frequent ones the least, and the last
+    position where each is.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to reduce, not empty; default -1.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
+    """
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    h = _fast.flam_mode(input._h, dim, keepdim, _o0, _o1)
+    if h:
+        _raise()
+    return _wrap(_o0[0]), _wrap(_o1[0])
+
+
+def quantile(input, q, dim=None, keepdim=False, interpolation='linear'):
+    """Quantiles: what a share `q` of the elements is below. NaN where any element is.
+
+    - `input`: any shape but empty; f32 or f64.
+    - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `interpolation`: what to take between two elements; default linear.
+    - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d.
+    - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
+    """
+    h = _blocking.flam_quantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def quantile_out(input, q, dim=None, keepdim=False, interpolation='linear', out=None):
+    """`quantile` into an existing tensor.
+
+    Quantiles: what a share `q` of the elements is below. NaN where any element is.
+
+    - `input`: any shape but empty; f32 or f64.
+    - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `interpolation`: what to take between two elements; default linear.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
+    """
+    h = _blocking.flam_quantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nanquantile(input, q, dim=None, keepdim=False, interpolation='linear'):
+    """Quantiles of the elements that are numbers.
+
+    - `input`: any shape but empty; f32 or f64.
+    - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `interpolation`: what to take between two elements; default linear.
+    - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d; NaN where there is no number.
+    - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
+    """
+    h = _blocking.flam_nanquantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nanquantile_out(input, q, dim=None, keepdim=False, interpolation='linear', out=None):
+    """`nanquantile` into an existing tensor.
+
+    Quantiles of the elements that are numbers.
+
+    - `input`: any shape but empty; f32 or f64.
+    - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `interpolation`: what to take between two elements; default linear.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
+    """
+    h = _blocking.flam_nanquantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def unique(input, dim=None, return_inverse=False, return_counts=False):
+    """The different elements, or slices along a dimension, in ascending order.
+
+    - `input`: any shape and dtype. Every NaN is different.
+    - `dim`: the dimension whose slices are compared; default: single elements of the whole tensor.
+    - `return_inverse`: whether to tell where each element went; default false.
+    - `return_counts`: whether to tell how often each occurs; default false.
+    - returns: the different ones; then, where asked for, int64 positions in them (shape of `input`, or one per slice), then int64 counts.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    h = _blocking.flam_unique(input._h, _NULL if dim is None else (dim,), return_inverse, return_counts)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def unique_consecutive(input, dim=None, return_inverse=False, return_counts=False):
+    """Elements, or slices along a dimension, without those that equal the one before.
+
+    - `input`: any shape and dtype. Every NaN is different.
+    - `dim`: the dimension whose slices are compared; default: single elements of the whole tensor.
+    - `return_inverse`: whether to tell where each element went; default false.
+    - `return_counts`: whether to tell how often each is repeated; default false.
+    - returns: those that stay; then, where asked for, int64 positions in them (shape of `input`, or one per slice), then int64 counts.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    h = _blocking.flam_unique_consecutive(input._h, _NULL if dim is None else (dim,), return_inverse, return_counts)
+    if not h:
+        return _none()
+    return _tensors(h)
+
+
+def erfinv(input):
+    """Inverse of the error function; infinite at -1 and 1, NaN outside.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_erfinv(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erfinv_(input):
+    """In-place form of `erfinv`: inverse of the error function; infinite at -1 and 1, NaN outside.
+
+    Inverse of the error function; infinite at -1 and 1, NaN outside.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_erfinv_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def erfinv_out(input, out):
+    """`erfinv` into an existing tensor.
+
+    Inverse of the error function; infinite at -1 and 1, NaN outside.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_erfinv_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lgamma(input):
+    """Logarithm of the absolute value of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_lgamma(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lgamma_(input):
+    """In-place form of `lgamma`: logarithm of the absolute value of the gamma function.
+
+    Logarithm of the absolute value of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_lgamma_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def lgamma_out(input, out):
+    """`lgamma` into an existing tensor.
+
+    Logarithm of the absolute value of the gamma function.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_lgamma_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def digamma(input):
+    """Logarithmic derivative of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 6.3.5, 6.3.7 and 6.3.18.
+    """
+    h = _fast.flam_digamma(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def digamma_(input):
+    """In-place form of `digamma`: logarithmic derivative of the gamma function.
+
+    Logarithmic derivative of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 6.3.5, 6.3.7 and 6.3.18.
+    """
+    h = _fast.flam_digamma_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def digamma_out(input, out):
+    """`digamma` into an existing tensor.
+
+    Logarithmic derivative of the gamma function.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 6.3.5, 6.3.7 and 6.3.18.
+    """
+    h = _fast.flam_digamma_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def polygamma(n, input):
+    """Derivatives of the digamma function.
+
+    - `n`: which derivative, not negative; 0 is digamma itself.
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: `InvalidArgumentError` for a negative `n`.
+    - source: Abramowitz and Stegun, 1964, 6.4.10 and 23.2.9.
+    """
+    h = _fast.flam_polygamma(n, input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def polygamma_out(n, input, out):
+    """`polygamma` into an existing tensor.
+
+    Derivatives of the digamma function.
+
+    - `n`: which derivative, not negative; 0 is digamma itself.
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `InvalidArgumentError` for a negative `n`.
+    - source: Abramowitz and Stegun, 1964, 6.4.10 and 23.2.9.
+    """
+    h = _fast.flam_polygamma_out(n, input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logit(input, eps=None):
+    """Logarithm of the odds, `log(x / (1 - x))` elementwise.
+
+    - `input`: any shape and dtype.
+    - `eps`: `input` is kept between `eps` and `1 - eps`; default: it is not, and is NaN outside [0, 1].
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_logit(input._h, _NULL if eps is None else (eps,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logit_(input, eps=None):
+    """In-place form of `logit`: logarithm of the odds, `log(x / (1 - x))` elementwise.
+
+    Logarithm of the odds, `log(x / (1 - x))` elementwise.
+
+    - `input`: any shape and dtype.
+    - `eps`: `input` is kept between `eps` and `1 - eps`; default: it is not, and is NaN outside [0, 1].
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_logit_(input._h, _NULL if eps is None else (eps,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logit_out(input, eps=None, out=None):
+    """`logit` into an existing tensor.
+
+    Logarithm of the odds, `log(x / (1 - x))` elementwise.
+
+    - `input`: any shape and dtype.
+    - `eps`: `input` is kept between `eps` and `1 - eps`; default: it is not, and is NaN outside [0, 1].
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_logit_out(input._h, _NULL if eps is None else (eps,), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sinc(input):
+    """`sin(pi x) / (pi x)` elementwise, 1 at 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_sinc(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sinc_(input):
+    """In-place form of `sinc`: `sin(pi x) / (pi x)` elementwise, 1 at 0.
+
+    `sin(pi x) / (pi x)` elementwise, 1 at 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_sinc_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def sinc_out(input, out):
+    """`sinc` into an existing tensor.
+
+    `sin(pi x) / (pi x)` elementwise, 1 at 0.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_sinc_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def deg2rad(input):
+    """Degrees as radians.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_deg2rad(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def deg2rad_(input):
+    """In-place form of `deg2rad`: degrees as radians.
+
+    Degrees as radians.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_deg2rad_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def deg2rad_out(input, out):
+    """`deg2rad` into an existing tensor.
+
+    Degrees as radians.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_deg2rad_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rad2deg(input):
+    """Radians as degrees.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_rad2deg(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rad2deg_(input):
+    """In-place form of `rad2deg`: radians as degrees.
+
+    Radians as degrees.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_rad2deg_(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def rad2deg_out(input, out):
+    """`rad2deg` into an existing tensor.
+
+    Radians as degrees.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_rad2deg_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def signbit(input):
+    """Whether the sign is negative, of -0 too.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`, bool.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_signbit(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def signbit_out(input, out):
+    """`signbit` into an existing tensor.
+
+    Whether the sign is negative, of -0 too.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_signbit_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isposinf(input):
+    """Where the elements are infinity.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`, bool.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_isposinf(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isposinf_out(input, out):
+    """`isposinf` into an existing tensor.
+
+    Where the elements are infinity.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_isposinf_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isneginf(input):
+    """Where the elements are -infinity.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`, bool.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_isneginf(input._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def isneginf_out(input, out):
+    """`isneginf` into an existing tensor.
+
+    Where the elements are -infinity.
+
+    - `input`: any shape and dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_isneginf_out(input._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nan_to_num(input, nan=None, posinf=None, neginf=None):
+    """Elements with numbers in the place of NaN and infinities.
+
+    - `input`: any shape and dtype.
+    - `nan`: what stands for NaN; default 0.
+    - `posinf`: what stands for infinity; default: the greatest number of the dtype.
+    - `neginf`: what stands for -infinity; default: the least number of the dtype.
+    - returns: shape and dtype of `input`.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_nan_to_num(input._h, _NULL if nan is None else (nan,), _NULL if posinf is None else (posinf,), _NULL if neginf is None else (neginf,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nan_to_num_(input, nan=None, posinf=None, neginf=None):
+    """In-place form of `nan_to_num`: elements with numbers in the place of NaN and infinities.
+
+    Elements with numbers in the place of NaN and infinities.
+
+    - `input`: any shape and dtype.
+    - `nan`: what stands for NaN; default 0.
+    - `posinf`: what stands for infinity; default: the greatest number of the dtype.
+    - `neginf`: what stands for -infinity; default: the least number of the dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_nan_to_num_(input._h, _NULL if nan is None else (nan,), _NULL if posinf is None else (posinf,), _NULL if neginf is None else (neginf,))
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def nan_to_num_out(input, nan=None, posinf=None, neginf=None, out=None):
+    """`nan_to_num` into an existing tensor.
+
+    Elements with numbers in the place of NaN and infinities.
+
+    - `input`: any shape and dtype.
+    - `nan`: what stands for NaN; default 0.
+    - `posinf`: what stands for infinity; default: the greatest number of the dtype.
+    - `neginf`: what stands for -infinity; default: the least number of the dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    h = _fast.flam_nan_to_num_out(input._h, _NULL if nan is None else (nan,), _NULL if posinf is None else (posinf,), _NULL if neginf is None else (neginf,), out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def heaviside(input, values):
+    """The step function: 0 below 0, 1 above 0, `values` at 0.
+
+    - `input`: any dtype.
+    - `values`: broadcasts with `input`; its dtype.
+    - returns: the broadcast shape, dtype of `input`.
+    - errors: `DtypeError` where the dtypes differ; `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_heaviside(input._h, values._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def heaviside_(input, values):
+    """In-place form of `heaviside`: the step function:
+
+    The step function: 0 below 0, 1 above 0, `values` at 0.
+
+    - `input`: any dtype.
+    - `values`: broadcasts with `input`; its dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `DtypeError` where the dtypes differ; `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_heaviside_(input._h, values._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def heaviside_out(input, values, out):
+    """`heaviside` into an existing tensor.
+
+    The step function: 0 below 0, 1 above 0, `values` at 0.
+
+    - `input`: any dtype.
+    - `values`: broadcasts with `input`; its dtype.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `DtypeError` where the dtypes differ; `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_heaviside_out(input._h, values._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def copysign(input, other):
+    """Magnitudes of one tensor with the signs of another.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_copysign(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def copysign_(input, other):
+    """In-place form of `copysign`: magnitudes of one tensor with the signs of another.
+
+    Magnitudes of one tensor with the signs of another.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_copysign_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def copysign_out(input, other, out):
+    """`copysign` into an existing tensor.
+
+    Magnitudes of one tensor with the signs of another.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_copysign_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hypot(input, other):
+    """`sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_hypot(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hypot_(input, other):
+    """In-place form of `hypot`: `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+
+    `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_hypot_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def hypot_out(input, other, out):
+    """`hypot` into an existing tensor.
+
+    `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_hypot_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logaddexp(input, other):
+    """`log(exp(x) + exp(y))` elementwise, without overflow.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_logaddexp(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logaddexp_out(input, other, out):
+    """`logaddexp` into an existing tensor.
+
+    `log(exp(x) + exp(y))` elementwise, without overflow.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_logaddexp_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logaddexp2(input, other):
+    """`log2(2^x + 2^y)` elementwise, without overflow.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_logaddexp2(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def logaddexp2_out(input, other, out):
+    """`logaddexp2` into an existing tensor.
+
+    `log2(2^x + 2^y)` elementwise, without overflow.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_logaddexp2_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def xlogy(input, other):
+    """`x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_xlogy(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def xlogy_(input, other):
+    """In-place form of `xlogy`: `x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    `x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_xlogy_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def xlogy_out(input, other, out):
+    """`xlogy` into an existing tensor.
+
+    `x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_xlogy_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ldexp(input, other):
+    """`x 2^y` elementwise.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_ldexp(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ldexp_(input, other):
+    """In-place form of `ldexp`: `x 2^y` elementwise.
+
+    `x 2^y` elementwise.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_ldexp_(input._h, other._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def ldexp_out(input, other, out):
+    """`ldexp` into an existing tensor.
+
+    `x 2^y` elementwise.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_ldexp_out(input._h, other._h, out._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def float_power(input, exponent):
+    """Powers, computed in float64.
+
+    - `input`: a number or any tensor.
+    - `exponent`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape, f64.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_float_power(input._h, exponent._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def float_power_(input, exponent):
+    """In-place form of `float_power`: powers, computed in float64.
+
+    Powers, computed in float64.
+
+    - `input`: a number or any tensor.
+    - `exponent`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_float_power_(input._h, exponent._h)
+    if not h:
+        return _none()
+    return _wrap(h)
+
+
+def float_power_out(input, exponent, out):
+    """`float_power` into an existing tensor.
+
+    Powers, computed in float64.
+
+    - `input`: a number or any tensor.
+    - `exponent`: a number or a tensor that broadcasts with `input`.
+    - `out`: the destination; resized where its shape differs.
+    - returns: `out`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    h = _fast.flam_float_power_out(input._h, exponent._h, out._h)
     if not h:
         return _none()
     return _wrap(h)

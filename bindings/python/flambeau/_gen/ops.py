@@ -2,7 +2,8 @@
 
 from .._call import (_NULL, _NUMBERS, _bool, _device, _device_code, _dtype, _legacy_reduction, _new,
                      _out_cell, _overloaded, _raise, _rel, _result, _scalar, _slow, _strings,
-                     _tensors, _text, _variadic, _blocking, _fast)
+                     _tensors, _text, _variadic, _blocking, _fast,
+                     fill as _fill)
 
 _len = len
 _int = int
@@ -23,15 +24,32 @@ _E_flam_dtype = {'dtype_none': 0, 'f32': 1, 'f64': 2, 'f16': 3, 'bf16': 4, 'i64'
 _E_flam_device_type = {'device_none': 0, 'cpu': 1, 'cuda': 2, 'sim': 12}
 _E_flam_reduction = {'unspecified': 0, 'none': 1, 'mean': 2, 'sum': 3, 'batchmean': 4}
 _E_flam_gelu_form = {'unspecified': 0, 'none': 1, 'tanh': 2}
+_E_flam_scatter_rule = {'unspecified': 0, 'sum': 1, 'prod': 2, 'mean': 3, 'amax': 4, 'amin': 5}
 _E_flam_rounding = {'unspecified': 0, 'trunc': 1, 'floor': 2}
 _E_flam_index_kind = {'unspecified': 0, 'int': 1, 'slice': 2, 'ellipsis': 3, 'newaxis': 4, 'bool': 5, 'tensor': 6}
 _E_flam_fan = {'unspecified': 0, 'in': 1, 'out': 2}
 _E_flam_meshgrid_indexing = {'unspecified': 0, 'ij': 1, 'xy': 2}
 _E_flam_activation = {'unspecified': 0, 'relu': 1, 'sigmoid': 2, 'tanh': 3, 'gelu': 4, 'silu': 5, 'identity': 6}
+_E_flam_cdist_mode = {'unspecified': 0, 'use_mm_for_euclid_dist_if_necessary': 1, 'use_mm_for_euclid_dist': 2, 'donot_use_mm_for_euclid_dist': 3}
 _E_flam_hook_moment = {'unspecified': 0, 'forward_pre': 1, 'forward': 2}
 _E_flam_cycle = {'unspecified': 0, 'triangular': 1, 'triangular2': 2, 'exp_range': 3}
+_E_flam_side = {'unspecified': 0, 'left': 1, 'right': 2}
+_E_flam_interpolation = {'unspecified': 0, 'linear': 1, 'lower': 2, 'higher': 3, 'midpoint': 4, 'nearest': 5}
+_R_var_mean = _result("var_mean", ('var', 'mean'))
+_R_var_mean_unbiased = _result("var_mean", ('var', 'mean'))
+_R_std_mean = _result("std_mean", ('std', 'mean'))
+_R_std_mean_unbiased = _result("std_mean", ('std', 'mean'))
+_R_aminmax = _result("aminmax", ('min', 'max'))
 _R_max_dim = _result("max", ('values', 'indices'))
 _R_min_dim = _result("min", ('values', 'indices'))
+_R_cummax = _result("cummax", ('values', 'indices'))
+_R_cummin = _result("cummin", ('values', 'indices'))
+_R_sort = _result("sort", ('values', 'indices'))
+_R_topk = _result("topk", ('values', 'indices'))
+_R_kthvalue = _result("kthvalue", ('values', 'indices'))
+_R_median_dim = _result("median", ('values', 'indices'))
+_R_nanmedian_dim = _result("nanmedian", ('values', 'indices'))
+_R_mode = _result("mode", ('values', 'indices'))
 
 
 _S_relu = (("input", "tensor", None, ""),)
@@ -956,6 +974,532 @@ def _log_softmax(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
 
 
 _log_softmax.__name__ = _log_softmax.__qualname__ = "log_softmax"
+
+_S_rot90 = (("input", "tensor", None, ""), ("k", "int", None, "o"), ("dims", "ints?", None, "o"),)
+
+
+def _rot90(input, k=1, dims=None):
+    """A quarter turn, or several, in the plane of two dimensions, from the first to the second.
+
+    - `input`: at least 2-d.
+    - `k`: number of quarter turns; default 1.
+    - `dims`: the two dimensions; default: 0 and 1.
+    - returns: `input`'s elements, turned.
+    - errors: `InvalidArgumentError` where there are not two different dimensions.
+    """
+    if dims.__class__ is _int:
+        dims = (dims,)
+    try:
+        h = _fast.flam_rot90(input._h, k, _NULL if dims is None else dims, 0 if dims is None else _len(dims))
+    except _RETRY:
+        h = _slow(_fast.flam_rot90, "rot90", _S_rot90, (input, k, dims))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rot90.__name__ = _rot90.__qualname__ = "rot90"
+
+_S_cartesian_prod = (("tensors", "tensors", None, "v"),)
+
+
+def _cartesian_prod(*tensors):
+    """All tuples of one element of each vector; the last one varies first.
+
+    - `tensors`: 1-d, one dtype.
+    - returns: [product of sizes, number of tensors]; of one tensor, itself.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
+        tensors = tensors[0]
+    try:
+        h = _fast.flam_cartesian_prod([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_fast.flam_cartesian_prod, "cartesian_prod", _S_cartesian_prod, (tensors,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cartesian_prod.__name__ = _cartesian_prod.__qualname__ = "cartesian_prod"
+
+_S_combinations = (("input", "tensor", None, ""), ("r", "int", None, "o"), ("with_replacement", "bool", None, "o"),)
+
+
+def _combinations(input, r=2, with_replacement=False):
+    """All choices of `r` elements of a vector, in order.
+
+    - `input`: [n].
+    - `r`: how many elements; default 2.
+    - `with_replacement`: whether an element may be chosen again; default false.
+    - returns: [number of choices, `r`].
+    - errors: `ShapeError`; `InvalidArgumentError` for a negative `r`.
+    """
+    try:
+        h = _blocking.flam_combinations(input._h, r, with_replacement)
+    except _RETRY:
+        h = _slow(_blocking.flam_combinations, "combinations", _S_combinations, (input, r, with_replacement))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_combinations.__name__ = _combinations.__qualname__ = "combinations"
+
+_S_column_stack = (("tensors", "tensors", None, ""),)
+
+
+def _column_stack(tensors, *, out=None):
+    """Tensors side by side; vectors are columns.
+
+    - `tensors`: equal first sizes.
+    - returns: joined along dimension 1.
+    - errors: as `cat`.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_column_stack_out([_t._h for _t in tensors], _len(tensors), out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_column_stack_out, "column_stack_out", _S_column_stack, (tensors,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_column_stack([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_fast.flam_column_stack, "column_stack", _S_column_stack, (tensors,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_column_stack.__name__ = _column_stack.__qualname__ = "column_stack"
+
+_S_tensor_split = (("input", "tensor", None, ""), ("sections", "int", None, ""), ("dim", "int", None, "o"),)
+
+
+def _tensor_split(input, sections, dim=0, *, axis=_UNSET):
+    """Parts of nearly equal size along a dimension; the first ones are one greater.
+
+    - `input`: at least 1-d.
+    - `sections`: number of parts.
+    - `dim`: the dimension to cut; default 0.
+    - returns: views.
+    - errors: `InvalidArgumentError` where `sections` is below 1; `OutOfRangeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_tensor_split(input._h, sections, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_tensor_split, "tensor_split", _S_tensor_split, (input, sections, dim))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_tensor_split.__name__ = _tensor_split.__qualname__ = "tensor_split"
+
+_S_tensor_split_at = (("input", "tensor", None, ""), ("indices", "ints", None, ""), ("dim", "int", None, "o"),)
+
+
+def _tensor_split_at(input, indices, dim=0, *, axis=_UNSET):
+    """Parts between given places along a dimension.
+
+    - `input`: at least 1-d.
+    - `indices`: where to cut, as in slices.
+    - `dim`: the dimension to cut; default 0.
+    - returns: views, one more than there are indices.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if indices.__class__ is _int:
+        indices = (indices,)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_tensor_split_at(input._h, indices, _len(indices), dim)
+    except _RETRY:
+        h = _slow(_fast.flam_tensor_split_at, "tensor_split_at", _S_tensor_split_at, (input, indices, dim))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_tensor_split_at.__name__ = _tensor_split_at.__qualname__ = "tensor_split_at"
+
+_S_hsplit = (("input", "tensor", None, ""), ("sections", "int", None, ""),)
+
+
+def _hsplit(input, sections):
+    """Equal parts along the second dimension, of a vector along the first.
+
+    - `input`: at least 1-d.
+    - `sections`: number of parts; divides the size.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    try:
+        h = _fast.flam_hsplit(input._h, sections)
+    except _RETRY:
+        h = _slow(_fast.flam_hsplit, "hsplit", _S_hsplit, (input, sections))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_hsplit.__name__ = _hsplit.__qualname__ = "hsplit"
+
+_S_hsplit_at = (("input", "tensor", None, ""), ("indices", "ints", None, ""),)
+
+
+def _hsplit_at(input, indices):
+    """Parts between given places along the second dimension, of a vector along the first.
+
+    - `input`: at least 1-d.
+    - `indices`: where to cut, as in slices.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    if indices.__class__ is _int:
+        indices = (indices,)
+    try:
+        h = _fast.flam_hsplit_at(input._h, indices, _len(indices))
+    except _RETRY:
+        h = _slow(_fast.flam_hsplit_at, "hsplit_at", _S_hsplit_at, (input, indices))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_hsplit_at.__name__ = _hsplit_at.__qualname__ = "hsplit_at"
+
+_S_vsplit = (("input", "tensor", None, ""), ("sections", "int", None, ""),)
+
+
+def _vsplit(input, sections):
+    """Equal parts along the first dimension.
+
+    - `input`: at least 2-d.
+    - `sections`: number of parts; divides the size.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    try:
+        h = _fast.flam_vsplit(input._h, sections)
+    except _RETRY:
+        h = _slow(_fast.flam_vsplit, "vsplit", _S_vsplit, (input, sections))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_vsplit.__name__ = _vsplit.__qualname__ = "vsplit"
+
+_S_vsplit_at = (("input", "tensor", None, ""), ("indices", "ints", None, ""),)
+
+
+def _vsplit_at(input, indices):
+    """Parts between given places along the first dimension.
+
+    - `input`: at least 2-d.
+    - `indices`: where to cut, as in slices.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    if indices.__class__ is _int:
+        indices = (indices,)
+    try:
+        h = _fast.flam_vsplit_at(input._h, indices, _len(indices))
+    except _RETRY:
+        h = _slow(_fast.flam_vsplit_at, "vsplit_at", _S_vsplit_at, (input, indices))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_vsplit_at.__name__ = _vsplit_at.__qualname__ = "vsplit_at"
+
+_S_dsplit = (("input", "tensor", None, ""), ("sections", "int", None, ""),)
+
+
+def _dsplit(input, sections):
+    """Equal parts along the third dimension.
+
+    - `input`: at least 3-d.
+    - `sections`: number of parts; divides the size.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    try:
+        h = _fast.flam_dsplit(input._h, sections)
+    except _RETRY:
+        h = _slow(_fast.flam_dsplit, "dsplit", _S_dsplit, (input, sections))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_dsplit.__name__ = _dsplit.__qualname__ = "dsplit"
+
+_S_dsplit_at = (("input", "tensor", None, ""), ("indices", "ints", None, ""),)
+
+
+def _dsplit_at(input, indices):
+    """Parts between given places along the third dimension.
+
+    - `input`: at least 3-d.
+    - `indices`: where to cut, as in slices.
+    - returns: views.
+    - errors: `ShapeError`.
+    """
+    if indices.__class__ is _int:
+        indices = (indices,)
+    try:
+        h = _fast.flam_dsplit_at(input._h, indices, _len(indices))
+    except _RETRY:
+        h = _slow(_fast.flam_dsplit_at, "dsplit_at", _S_dsplit_at, (input, indices))
+    if not h:
+        _raise()
+    return _tensors(h)
+
+
+_dsplit_at.__name__ = _dsplit_at.__qualname__ = "dsplit_at"
+
+_S_select_scatter = (("input", "tensor", None, ""), ("src", "tensor", None, ""), ("dim", "int", None, ""), ("index", "int", None, ""),)
+
+
+def _select_scatter(input, src, dim=_UNSET, index=None, *, axis=_UNSET):
+    """A copy in which one index of a dimension is replaced.
+
+    - `input`: at least 1-d.
+    - `src`: `input`'s shape without `dim`.
+    - `dim`: the dimension.
+    - `index`: which one.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `OutOfRangeError`.
+    """
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_select_scatter(input._h, src._h, dim, index)
+    except _RETRY:
+        h = _slow(_fast.flam_select_scatter, "select_scatter", _S_select_scatter, (input, src, dim, index))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_select_scatter.__name__ = _select_scatter.__qualname__ = "select_scatter"
+
+_S_slice_scatter = (("input", "tensor", None, ""), ("src", "tensor", None, ""), ("dim", "int", None, "o"), ("start", "int?", None, "o"), ("end", "int?", None, "o"), ("step", "int", None, "o"),)
+
+
+def _slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, axis=_UNSET):
+    """A copy in which a slice is replaced.
+
+    - `input`: at least 1-d.
+    - `src`: the shape of the slice.
+    - `dim`: the dimension to slice; default 0.
+    - `start`: where the slice starts; default 0.
+    - `end`: where it ends; default: at the end.
+    - `step`: distance of its indices; default 1.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `OutOfRangeError`; `InvalidArgumentError`.
+    """
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_slice_scatter(input._h, src._h, dim, _NULL if start is None else (start,), _NULL if end is None else (end,), step)
+    except _RETRY:
+        h = _slow(_fast.flam_slice_scatter, "slice_scatter", _S_slice_scatter, (input, src, dim, start, end, step))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_slice_scatter.__name__ = _slice_scatter.__qualname__ = "slice_scatter"
+
+_S_diagonal_scatter = (("input", "tensor", None, ""), ("src", "tensor", None, ""), ("offset", "int", None, "o"), ("dim1", "int", None, "o"), ("dim2", "int", None, "o"),)
+
+
+def _diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy in which a diagonal is replaced.
+
+    - `input`: at least 2-d.
+    - `src`: the shape of the diagonal.
+    - `offset`: which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dim1`: the matrices' rows; default 0.
+    - `dim2`: their columns; default 1.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `OutOfRangeError`.
+    """
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    try:
+        h = _fast.flam_diagonal_scatter(input._h, src._h, offset, dim1, dim2)
+    except _RETRY:
+        h = _slow(_fast.flam_diagonal_scatter, "diagonal_scatter", _S_diagonal_scatter, (input, src, offset, dim1, dim2))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_diagonal_scatter.__name__ = _diagonal_scatter.__qualname__ = "diagonal_scatter"
+
+_S_scatter_reduce = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("src", "tensor", None, ""), ("reduce", "enum", _E_flam_scatter_rule, ""), ("include_self", "bool", None, "ko"),)
+
+
+def _scatter_reduce(input, dim=_UNSET, index=None, src=None, reduce=None, *, include_self=True, axis=_UNSET, out=None):
+    """Values joined with what is where an index names: `input[index[i][j]][j]` with `src[i][j]` for
+    `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - `reduce`: how values of one place are joined.
+    - `include_self`: whether `input`'s elements take part; default true.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError`; `ShapeError`; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    if out is not None:
+        try:
+            h = _fast.flam_scatter_reduce_out(input._h, dim, index._h, src._h, _E_flam_scatter_rule[reduce], include_self, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_scatter_reduce_out, "scatter_reduce_out", _S_scatter_reduce, (input, dim, index, src, reduce, include_self), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_scatter_reduce(input._h, dim, index._h, src._h, _E_flam_scatter_rule[reduce], include_self)
+    except _RETRY:
+        h = _slow(_fast.flam_scatter_reduce, "scatter_reduce", _S_scatter_reduce, (input, dim, index, src, reduce, include_self))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_scatter_reduce.__name__ = _scatter_reduce.__qualname__ = "scatter_reduce"
+
+_S_scatter_reduce_ = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("index", "tensor", None, ""), ("src", "tensor", None, ""), ("reduce", "enum", _E_flam_scatter_rule, ""), ("include_self", "bool", None, "ko"),)
+
+
+def _scatter_reduce_(input, dim=_UNSET, index=None, src=None, reduce=None, *, include_self=True, axis=_UNSET):
+    """In-place form of `scatter_reduce`: values joined with what is where an index names:
+
+    Values joined with what is where an index names: `input[index[i][j]][j]` with `src[i][j]` for
+    `dim` 0.
+
+    - `input`: any tensor.
+    - `dim`: the dimension that `index` counts.
+    - `index`: as many dimensions as `input`, not greater than it but along `dim`; int64 or int32.
+    - `src`: not smaller than `index`; `input`'s dtype.
+    - `reduce`: how values of one place are joined.
+    - `include_self`: whether `input`'s elements take part; default true.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `OutOfRangeError`; `ShapeError`; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if index.__class__ in _NUMBERS:
+        index = _scalar(index)
+    if src.__class__ in _NUMBERS:
+        src = _scalar(src)
+    try:
+        h = _fast.flam_scatter_reduce_(input._h, dim, index._h, src._h, _E_flam_scatter_rule[reduce], include_self)
+    except _RETRY:
+        h = _slow(_fast.flam_scatter_reduce_, "scatter_reduce_", _S_scatter_reduce_, (input, dim, index, src, reduce, include_self))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_scatter_reduce_.__name__ = _scatter_reduce_.__qualname__ = "scatter_reduce_"
+
+_S_repeat_interleave_each = (("input", "tensor", None, ""), ("repeats", "tensor", None, ""), ("dim", "int?", None, "o"), ("output_size", "int?", None, "ko"),)
+
+
+def _repeat_interleave_each(input, repeats, dim=None, *, output_size=None, axis=_UNSET):
+    """Each element, or slice along a dimension, as often as a tensor says.
+
+    - `input`: any tensor.
+    - `repeats`: [size of `dim`] or one number; int64 or int32, not negative.
+    - `dim`: the dimension; default: the flattened tensor.
+    - `output_size`: the sum of `repeats`, where it is known; default: it is read.
+    - returns: size `sum(repeats)` along `dim`.
+    - errors: `InvalidArgumentError` for a negative number; `ShapeError`; `DtypeError`.
+    """
+    if repeats.__class__ in _NUMBERS:
+        repeats = _scalar(repeats)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _blocking.flam_repeat_interleave_each(input._h, repeats._h, _NULL if dim is None else (dim,), _NULL if output_size is None else (output_size,))
+    except _RETRY:
+        h = _slow(_blocking.flam_repeat_interleave_each, "repeat_interleave_each", _S_repeat_interleave_each, (input, repeats, dim, output_size))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_repeat_interleave_each.__name__ = _repeat_interleave_each.__qualname__ = "repeat_interleave_each"
+
+_S_fill_diagonal_ = (("input", "tensor", None, ""), ("fill_value", "tensor", None, ""), ("wrap", "bool", None, "o"),)
+
+
+def _fill_diagonal_(input, fill_value, wrap=False):
+    """Sets the main diagonal, in place.
+
+    - `input`: at least 2-d; of more than 2 dimensions, all sizes equal.
+    - `fill_value`: a number or 0-d tensor.
+    - `wrap`: whether a tall matrix starts a new diagonal after each `columns + 1` rows; default false.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `RuntimeError` for a leaf that requires grad.
+    """
+    if fill_value.__class__ in _NUMBERS:
+        fill_value = _scalar(fill_value)
+    try:
+        h = _fast.flam_fill_diagonal_(input._h, fill_value._h, wrap)
+    except _RETRY:
+        h = _slow(_fast.flam_fill_diagonal_, "fill_diagonal_", _S_fill_diagonal_, (input, fill_value, wrap))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_fill_diagonal_.__name__ = _fill_diagonal_.__qualname__ = "fill_diagonal_"
 
 _S_add = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("alpha", "double", None, "ko"),)
 
@@ -5217,6 +5761,957 @@ def _baddbmm_(input, batch1, batch2, *, beta=1, alpha=1):
 
 _baddbmm_.__name__ = _baddbmm_.__qualname__ = "baddbmm_"
 
+_S_addmv = (("input", "tensor", None, ""), ("mat", "tensor", None, ""), ("vec", "tensor", None, ""), ("beta", "double", None, "ko"), ("alpha", "double", None, "ko"),)
+
+
+def _addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
+    """`beta * input + alpha * (mat @ vec)`.
+
+    - `input`: broadcasts to [n]; not read where `beta` is 0.
+    - `mat`: [n, m], dtype of `input`.
+    - `vec`: [m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: [n].
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if mat.__class__ in _NUMBERS:
+        mat = _scalar(mat)
+    if vec.__class__ in _NUMBERS:
+        vec = _scalar(vec)
+    if out is not None:
+        try:
+            h = _fast.flam_addmv_out(input._h, mat._h, vec._h, beta, alpha, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_addmv_out, "addmv_out", _S_addmv, (input, mat, vec, beta, alpha), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_addmv(input._h, mat._h, vec._h, beta, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_addmv, "addmv", _S_addmv, (input, mat, vec, beta, alpha))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_addmv.__name__ = _addmv.__qualname__ = "addmv"
+
+_S_addmv_ = (("input", "tensor", None, ""), ("mat", "tensor", None, ""), ("vec", "tensor", None, ""), ("beta", "double", None, "ko"), ("alpha", "double", None, "ko"),)
+
+
+def _addmv_(input, mat, vec, *, beta=1, alpha=1):
+    """In-place form of `addmv`: `beta * input + alpha * (mat @ vec)`.
+
+    `beta * input + alpha * (mat @ vec)`.
+
+    - `input`: broadcasts to [n]; not read where `beta` is 0.
+    - `mat`: [n, m], dtype of `input`.
+    - `vec`: [m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if mat.__class__ in _NUMBERS:
+        mat = _scalar(mat)
+    if vec.__class__ in _NUMBERS:
+        vec = _scalar(vec)
+    try:
+        h = _fast.flam_addmv_(input._h, mat._h, vec._h, beta, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_addmv_, "addmv_", _S_addmv_, (input, mat, vec, beta, alpha))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_addmv_.__name__ = _addmv_.__qualname__ = "addmv_"
+
+_S_addr = (("input", "tensor", None, ""), ("vec1", "tensor", None, ""), ("vec2", "tensor", None, ""), ("beta", "double", None, "ko"), ("alpha", "double", None, "ko"),)
+
+
+def _addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `vec1`: [n].
+    - `vec2`: [m].
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: [n, m].
+    - errors: `ShapeError`, `DeviceMismatchError`.
+    """
+    if vec1.__class__ in _NUMBERS:
+        vec1 = _scalar(vec1)
+    if vec2.__class__ in _NUMBERS:
+        vec2 = _scalar(vec2)
+    if out is not None:
+        try:
+            h = _fast.flam_addr_out(input._h, vec1._h, vec2._h, beta, alpha, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_addr_out, "addr_out", _S_addr, (input, vec1, vec2, beta, alpha), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_addr(input._h, vec1._h, vec2._h, beta, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_addr, "addr", _S_addr, (input, vec1, vec2, beta, alpha))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_addr.__name__ = _addr.__qualname__ = "addr"
+
+_S_addr_ = (("input", "tensor", None, ""), ("vec1", "tensor", None, ""), ("vec2", "tensor", None, ""), ("beta", "double", None, "ko"), ("alpha", "double", None, "ko"),)
+
+
+def _addr_(input, vec1, vec2, *, beta=1, alpha=1):
+    """In-place form of `addr`: `beta * input + alpha * outer(vec1, vec2)`.
+
+    `beta * input + alpha * outer(vec1, vec2)`.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `vec1`: [n].
+    - `vec2`: [m].
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the product; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`, `DeviceMismatchError`.
+    """
+    if vec1.__class__ in _NUMBERS:
+        vec1 = _scalar(vec1)
+    if vec2.__class__ in _NUMBERS:
+        vec2 = _scalar(vec2)
+    try:
+        h = _fast.flam_addr_(input._h, vec1._h, vec2._h, beta, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_addr_, "addr_", _S_addr_, (input, vec1, vec2, beta, alpha))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_addr_.__name__ = _addr_.__qualname__ = "addr_"
+
+_S_addbmm = (("input", "tensor", None, ""), ("batch1", "tensor", None, ""), ("batch2", "tensor", None, ""), ("beta", "double", None, "ko"), ("alpha", "double", None, "ko"),)
+
+
+def _addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+    """`beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `batch1`: [b, n, k], dtype of `input`.
+    - `batch2`: [b, k, m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the products; default 1.
+    - returns: [n, m].
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if batch1.__class__ in _NUMBERS:
+        batch1 = _scalar(batch1)
+    if batch2.__class__ in _NUMBERS:
+        batch2 = _scalar(batch2)
+    if out is not None:
+        try:
+            h = _fast.flam_addbmm_out(input._h, batch1._h, batch2._h, beta, alpha, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_addbmm_out, "addbmm_out", _S_addbmm, (input, batch1, batch2, beta, alpha), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_addbmm(input._h, batch1._h, batch2._h, beta, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_addbmm, "addbmm", _S_addbmm, (input, batch1, batch2, beta, alpha))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_addbmm.__name__ = _addbmm.__qualname__ = "addbmm"
+
+_S_addbmm_ = (("input", "tensor", None, ""), ("batch1", "tensor", None, ""), ("batch2", "tensor", None, ""), ("beta", "double", None, "ko"), ("alpha", "double", None, "ko"),)
+
+
+def _addbmm_(input, batch1, batch2, *, beta=1, alpha=1):
+    """In-place form of `addbmm`: `beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
+
+    `beta * input + alpha * sum(batch1 @ batch2)`, the products summed over the batch.
+
+    - `input`: broadcasts to [n, m]; not read where `beta` is 0.
+    - `batch1`: [b, n, k], dtype of `input`.
+    - `batch2`: [b, k, m], dtype of `input`.
+    - `beta`: factor of `input`; default 1.
+    - `alpha`: factor of the products; default 1.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if batch1.__class__ in _NUMBERS:
+        batch1 = _scalar(batch1)
+    if batch2.__class__ in _NUMBERS:
+        batch2 = _scalar(batch2)
+    try:
+        h = _fast.flam_addbmm_(input._h, batch1._h, batch2._h, beta, alpha)
+    except _RETRY:
+        h = _slow(_fast.flam_addbmm_, "addbmm_", _S_addbmm_, (input, batch1, batch2, beta, alpha))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_addbmm_.__name__ = _addbmm_.__qualname__ = "addbmm_"
+
+_S_inner = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _inner(input, other, *, out=None):
+    """Product summed over the last dimensions of both; where one is 0-d, the plain product.
+
+    - `input`: [..., k].
+    - `other`: [..., k], dtype of `input`.
+    - returns: the other dimensions of `input`, then those of `other`.
+    - errors: `ShapeError` where the last sizes differ; `DtypeError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_inner_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_inner_out, "inner_out", _S_inner, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_inner(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_inner, "inner", _S_inner, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_inner.__name__ = _inner.__qualname__ = "inner"
+
+_S_vdot = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _vdot(input, other, *, out=None):
+    """Sum of products of two vectors; the same as `dot` where there are no complex numbers.
+
+    - `input`: [n].
+    - `other`: [n], dtype of `input`.
+    - returns: 0-d.
+    - errors: `ShapeError`, `DtypeError`, `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_vdot_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_vdot_out, "vdot_out", _S_vdot, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_vdot(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_vdot, "vdot", _S_vdot, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_vdot.__name__ = _vdot.__qualname__ = "vdot"
+
+_S_kron = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _kron(input, other, *, out=None):
+    """Kronecker product: each element of `input` times all of `other`.
+
+    - `input`: any shape.
+    - `other`: any shape; the shorter shape is filled with ones in front.
+    - returns: sizes multiplied; the promoted dtype.
+    - errors: `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_kron_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_kron_out, "kron_out", _S_kron, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_kron(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_kron, "kron", _S_kron, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_kron.__name__ = _kron.__qualname__ = "kron"
+
+_S_cross = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("dim", "int?", None, "o"),)
+
+
+def _cross(input, other, dim=None, *, axis=_UNSET, out=None):
+    """Cross product of vectors of 3 along a dimension.
+
+    - `input`: size 3 along `dim`.
+    - `other`: broadcasts with `input`; size 3 along `dim`.
+    - `dim`: the dimension of the vectors; default: the first of size 3.
+    - returns: the broadcast shape.
+    - errors: `ShapeError` where the size is not 3; `OutOfRangeError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _fast.flam_cross_out(input._h, other._h, _NULL if dim is None else (dim,), out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_cross_out, "cross_out", _S_cross, (input, other, dim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_cross(input._h, other._h, _NULL if dim is None else (dim,))
+    except _RETRY:
+        h = _slow(_fast.flam_cross, "cross", _S_cross, (input, other, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cross.__name__ = _cross.__qualname__ = "cross"
+
+_S_trace = (("input", "tensor", None, ""),)
+
+
+def _trace(input):
+    """Sum of the diagonal of a matrix.
+
+    - `input`: [n, m]; any dtype, bool and integers are summed in int64.
+    - returns: 0-d.
+    - errors: `ShapeError` where `input` is not 2-d.
+    """
+    try:
+        h = _fast.flam_trace(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_trace, "trace", _S_trace, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_trace.__name__ = _trace.__qualname__ = "trace"
+
+_S_diag = (("input", "tensor", None, ""), ("diagonal", "int", None, "o"),)
+
+
+def _diag(input, diagonal=0, *, out=None):
+    """A matrix with a vector on a diagonal, or the diagonal of a matrix.
+
+    - `input`: 1-d or 2-d.
+    - `diagonal`: which one: 0 the main, above 0 above it, below 0 below; default 0.
+    - returns: 2-d for a vector, 1-d for a matrix (a copy).
+    - errors: `ShapeError` for more dimensions.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_diag_out(input._h, diagonal, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_diag_out, "diag_out", _S_diag, (input, diagonal), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_diag(input._h, diagonal)
+    except _RETRY:
+        h = _slow(_fast.flam_diag, "diag", _S_diag, (input, diagonal))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_diag.__name__ = _diag.__qualname__ = "diag"
+
+_S_diag_embed = (("input", "tensor", None, ""), ("offset", "int", None, "o"), ("dim1", "int", None, "o"), ("dim2", "int", None, "o"),)
+
+
+def _diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension on a diagonal.
+
+    - `input`: at least 1-d.
+    - `offset`: which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dim1`: where the matrices' rows stand in the result; default -2.
+    - `dim2`: where their columns stand; default -1.
+    - returns: one dimension more than `input`, 0 off the diagonal.
+    - errors: `OutOfRangeError` for a dimension out of range; `InvalidArgumentError` where both are the same.
+    """
+    try:
+        h = _fast.flam_diag_embed(input._h, offset, dim1, dim2)
+    except _RETRY:
+        h = _slow(_fast.flam_diag_embed, "diag_embed", _S_diag_embed, (input, offset, dim1, dim2))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_diag_embed.__name__ = _diag_embed.__qualname__ = "diag_embed"
+
+_S_diagflat = (("input", "tensor", None, ""), ("offset", "int", None, "o"),)
+
+
+def _diagflat(input, offset=0):
+    """A matrix with all elements on a diagonal.
+
+    - `input`: any shape.
+    - `offset`: which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - returns: 2-d, square.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_diagflat(input._h, offset)
+    except _RETRY:
+        h = _slow(_fast.flam_diagflat, "diagflat", _S_diagflat, (input, offset))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_diagflat.__name__ = _diagflat.__qualname__ = "diagflat"
+
+_S_tril_indices = (("row", "int", None, ""), ("col", "int", None, ""), ("offset", "int", None, "o"), ("dtype", "dtype", 5, "ko"), ("device", "device", None, "ko"),)
+
+
+def _tril_indices(row, col, offset=0, *, dtype=None, device=None):
+    """Positions of the lower triangle of a matrix, row by row.
+
+    - `row`: number of rows.
+    - `col`: number of columns.
+    - `offset`: up to which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dtype`: of the result; default int64.
+    - `device`: of the result; default: the default device.
+    - returns: [2, n]: rows and columns.
+    - errors: `InvalidArgumentError` for a negative size.
+    """
+    try:
+        h = _blocking.flam_tril_indices(row, col, offset, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device))
+    except _RETRY:
+        h = _slow(_blocking.flam_tril_indices, "tril_indices", _S_tril_indices, (row, col, offset, dtype, device))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_tril_indices.__name__ = _tril_indices.__qualname__ = "tril_indices"
+
+_S_triu_indices = (("row", "int", None, ""), ("col", "int", None, ""), ("offset", "int", None, "o"), ("dtype", "dtype", 5, "ko"), ("device", "device", None, "ko"),)
+
+
+def _triu_indices(row, col, offset=0, *, dtype=None, device=None):
+    """Positions of the upper triangle of a matrix, row by row.
+
+    - `row`: number of rows.
+    - `col`: number of columns.
+    - `offset`: from which diagonal: 0 the main, above 0 above it, below 0 below; default 0.
+    - `dtype`: of the result; default int64.
+    - `device`: of the result; default: the default device.
+    - returns: [2, n]: rows and columns.
+    - errors: `InvalidArgumentError` for a negative size.
+    """
+    try:
+        h = _blocking.flam_triu_indices(row, col, offset, 5 if dtype is None else dtype._code, 0 if device is None else _device_code(device))
+    except _RETRY:
+        h = _slow(_blocking.flam_triu_indices, "triu_indices", _S_triu_indices, (row, col, offset, dtype, device))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_triu_indices.__name__ = _triu_indices.__qualname__ = "triu_indices"
+
+_S_cdist = (("x1", "tensor", None, ""), ("x2", "tensor", None, ""), ("p", "double", None, "o"), ("compute_mode", "enum", _E_flam_cdist_mode, "o"),)
+
+
+def _cdist(x1, x2, p=2, compute_mode='use_mm_for_euclid_dist_if_necessary'):
+    """Distances between all pairs of rows.
+
+    - `x1`: [..., n, d]; floating point.
+    - `x2`: [..., m, d]; dtype of `x1`; leading sizes broadcast.
+    - `p`: order of the norm, not negative; default 2.
+    - `compute_mode`: how those of `p` 2 are made; default: by products for more than 25 rows.
+    - returns: [..., n, m].
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for a negative `p`.
+    """
+    if x2.__class__ in _NUMBERS:
+        x2 = _scalar(x2)
+    try:
+        h = _fast.flam_cdist(x1._h, x2._h, p, _E_flam_cdist_mode[compute_mode])
+    except _RETRY:
+        h = _slow(_fast.flam_cdist, "cdist", _S_cdist, (x1, x2, p, compute_mode))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cdist.__name__ = _cdist.__qualname__ = "cdist"
+
+_S_dist = (("input", "tensor", None, ""), ("other", "tensor", None, ""), ("p", "double", None, "o"),)
+
+
+def _dist(input, other, p=2):
+    """Norm of the difference of two tensors.
+
+    - `input`: floating point.
+    - `other`: broadcasts with `input`.
+    - `p`: order of the norm; default 2.
+    - returns: 0-d.
+    - errors: `DtypeError`, `ShapeError`, `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_dist(input._h, other._h, p)
+    except _RETRY:
+        h = _slow(_fast.flam_dist, "dist", _S_dist, (input, other, p))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_dist.__name__ = _dist.__qualname__ = "dist"
+
+_S_renorm = (("input", "tensor", None, ""), ("p", "double", None, ""), ("dim", "int", None, ""), ("maxnorm", "double", None, ""),)
+
+
+def _renorm(input, p, dim=_UNSET, maxnorm=None, *, axis=_UNSET, out=None):
+    """Slices along a dimension, scaled down where their norm is greater than allowed.
+
+    - `input`: at least 2-d; floating point.
+    - `p`: order of the norm, above 0.
+    - `dim`: the dimension whose slices are scaled.
+    - `maxnorm`: the greatest norm that stays.
+    - returns: shape and dtype of `input`.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _fast.flam_renorm_out(input._h, p, dim, maxnorm, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_renorm_out, "renorm_out", _S_renorm, (input, p, dim, maxnorm), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_renorm(input._h, p, dim, maxnorm)
+    except _RETRY:
+        h = _slow(_fast.flam_renorm, "renorm", _S_renorm, (input, p, dim, maxnorm))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_renorm.__name__ = _renorm.__qualname__ = "renorm"
+
+_S_renorm_ = (("input", "tensor", None, ""), ("p", "double", None, ""), ("dim", "int", None, ""), ("maxnorm", "double", None, ""),)
+
+
+def _renorm_(input, p, dim=_UNSET, maxnorm=None, *, axis=_UNSET):
+    """In-place form of `renorm`: slices along a dimension, scaled down where their norm is greater than allowed.
+
+    Slices along a dimension, scaled down where their norm is greater than allowed.
+
+    - `input`: at least 2-d; floating point.
+    - `p`: order of the norm, above 0.
+    - `dim`: the dimension whose slices are scaled.
+    - `maxnorm`: the greatest norm that stays.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `InvalidArgumentError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_renorm_(input._h, p, dim, maxnorm)
+    except _RETRY:
+        h = _slow(_fast.flam_renorm_, "renorm_", _S_renorm_, (input, p, dim, maxnorm))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_renorm_.__name__ = _renorm_.__qualname__ = "renorm_"
+
+_S_block_diag = (("tensors", "tensors", None, "v"),)
+
+
+def _block_diag(*tensors):
+    """A matrix of matrices along the main diagonal, 0 elsewhere.
+
+    - `tensors`: at most 2-d; a vector is one row.
+    - returns: 2-d, the promoted dtype.
+    - errors: `ShapeError` for more dimensions.
+    """
+    if _len(tensors) == 1 and tensors[0].__class__ in _SEQUENCES:
+        tensors = tensors[0]
+    try:
+        h = _fast.flam_block_diag([_t._h for _t in tensors], _len(tensors))
+    except _RETRY:
+        h = _slow(_fast.flam_block_diag, "block_diag", _S_block_diag, (tensors,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_block_diag.__name__ = _block_diag.__qualname__ = "block_diag"
+
+_S_vander = (("x", "tensor", None, ""), ("N", "int?", None, "o"), ("increasing", "bool", None, "o"),)
+
+
+def _vander(x, N=None, increasing=False):
+    """Powers of the elements of a vector, one row per element.
+
+    - `x`: [n].
+    - `N`: number of columns; default n.
+    - `increasing`: whether the powers rise from left to right; default false.
+    - returns: [n, `N`].
+    - errors: `ShapeError` where `x` is not 1-d; `InvalidArgumentError`.
+    """
+    try:
+        h = _fast.flam_vander(x._h, _NULL if N is None else (N,), increasing)
+    except _RETRY:
+        h = _slow(_fast.flam_vander, "vander", _S_vander, (x, N, increasing))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_vander.__name__ = _vander.__qualname__ = "vander"
+
+_S_var_mean = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("correction", "double", None, "ko"), ("keepdim", "bool", None, "ko"),)
+
+
+def _var_mean(input, dim=None, *, correction=1, keepdim=False, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Variance and mean of elements.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_var`: the variance, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_var_mean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_var_mean, "var_mean", _S_var_mean, (input, dim, correction, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_var_mean(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_var_mean(*_fill(out, _R_var_mean(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_var_mean.__name__ = _var_mean.__qualname__ = "var_mean"
+
+_S_var_mean_unbiased = (("input", "tensor", None, ""), ("dim", "ints?", None, ""), ("unbiased", "bool", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _var_mean_unbiased(input, dim=_UNSET, unbiased=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Variance and mean of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_var`: the variance, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_var_mean_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_var_mean_unbiased, "var_mean_unbiased", _S_var_mean_unbiased, (input, dim, unbiased, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_var_mean_unbiased(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_var_mean_unbiased(*_fill(out, _R_var_mean_unbiased(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_var_mean_unbiased.__name__ = _var_mean_unbiased.__qualname__ = "var_mean_unbiased"
+
+_S_std_mean = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("correction", "double", None, "ko"), ("keepdim", "bool", None, "ko"),)
+
+
+def _std_mean(input, dim=None, *, correction=1, keepdim=False, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Standard deviation and mean of elements.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `correction`: subtracted from the number of elements; default 1.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_std`: the deviation, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_std_mean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), correction, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_std_mean, "std_mean", _S_std_mean, (input, dim, correction, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_std_mean(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_std_mean(*_fill(out, _R_std_mean(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_std_mean.__name__ = _std_mean.__qualname__ = "std_mean"
+
+_S_std_mean_unbiased = (("input", "tensor", None, ""), ("dim", "ints?", None, ""), ("unbiased", "bool", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _std_mean_unbiased(input, dim=_UNSET, unbiased=None, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Standard deviation and mean of elements with the correction named by a flag.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce; none: all.
+    - `unbiased`: whether to divide by `n - 1` rather than by `n`.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_std`: the deviation, `input`'s shape without the reduced dimensions.
+    - `out_mean`: the mean, of the same shape.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_std_mean_unbiased(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), unbiased, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_std_mean_unbiased, "std_mean_unbiased", _S_std_mean_unbiased, (input, dim, unbiased, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_std_mean_unbiased(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_std_mean_unbiased(*_fill(out, _R_std_mean_unbiased(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_std_mean_unbiased.__name__ = _std_mean_unbiased.__qualname__ = "std_mean_unbiased"
+
+_S_nanmean = (("input", "tensor", None, ""), ("dim", "ints?", None, "o"), ("keepdim", "bool", None, "o"), ("dtype", "dtype", None, "ko"),)
+
+
+def _nanmean(input, dim=None, keepdim=False, *, dtype=None, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Mean of the elements that are numbers; NaN of none.
+
+    - `input`: any shape; floating point.
+    - `dim`: dimensions to reduce, negative ones count from the end; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `dtype`: of the result; default: `input`'s.
+    - returns: `input`'s shape without the reduced dimensions.
+    - errors: `OutOfRangeError` for a dimension out of range or named twice; `DtypeError` where `input` is not floating point.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if dim.__class__ is _int:
+        dim = (dim,)
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _fast.flam_nanmean_out(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_nanmean_out, "nanmean_out", _S_nanmean, (input, dim, keepdim, dtype), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_nanmean(input._h, _NULL if dim is None else dim, 0 if dim is None else _len(dim), keepdim, 0 if dtype is None else dtype._code)
+    except _RETRY:
+        h = _slow(_fast.flam_nanmean, "nanmean", _S_nanmean, (input, dim, keepdim, dtype))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nanmean.__name__ = _nanmean.__qualname__ = "nanmean"
+
+_S_aminmax = (("input", "tensor", None, ""), ("dim", "int?", None, "ko"), ("keepdim", "bool", None, "ko"),)
+
+
+def _aminmax(input, *, dim=None, keepdim=False, axis=_UNSET, keepdims=_UNSET, out=None):
+    """Least and greatest elements.
+
+    - `input`: any dtype; what is reduced is not empty.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `out_min`: the least elements, dtype of `input`.
+    - `out_max`: the greatest.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range; `ShapeError` where there is nothing to reduce.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_aminmax(input._h, _NULL if dim is None else (dim,), keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_aminmax, "aminmax", _S_aminmax, (input, dim, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_aminmax(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_aminmax(*_fill(out, _R_aminmax(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_aminmax.__name__ = _aminmax.__qualname__ = "aminmax"
+
+_S_cov = (("input", "tensor", None, ""), ("correction", "int", None, "ko"), ("fweights", "tensor?", None, "ko"), ("aweights", "tensor?", None, "ko"),)
+
+
+def _cov(input, *, correction=1, fweights=None, aweights=None):
+    """Covariances of variables, one per row, over observations, one per column.
+
+    - `input`: [variables, observations], or [observations] of one variable.
+    - `correction`: subtracted from the number of observations; default 1.
+    - `fweights`: [observations], integers: how often each counts; default: once.
+    - `aweights`: [observations]: weights of observations; default: equal.
+    - returns: [variables, variables], 0-d for one variable.
+    - errors: `ShapeError`; `DtypeError`.
+    """
+    if fweights.__class__ in _NUMBERS:
+        fweights = _scalar(fweights)
+    if aweights.__class__ in _NUMBERS:
+        aweights = _scalar(aweights)
+    try:
+        h = _fast.flam_cov(input._h, correction, _NULL if fweights is None else fweights._h, _NULL if aweights is None else aweights._h)
+    except _RETRY:
+        h = _slow(_fast.flam_cov, "cov", _S_cov, (input, correction, fweights, aweights))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cov.__name__ = _cov.__qualname__ = "cov"
+
+_S_corrcoef = (("input", "tensor", None, ""),)
+
+
+def _corrcoef(input):
+    """Correlation coefficients of variables, one per row.
+
+    - `input`: [variables, observations], or [observations] of one variable.
+    - returns: [variables, variables], between -1 and 1; 0-d for one variable.
+    - errors: `ShapeError`.
+    """
+    try:
+        h = _fast.flam_corrcoef(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_corrcoef, "corrcoef", _S_corrcoef, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_corrcoef.__name__ = _corrcoef.__qualname__ = "corrcoef"
+
 _S_batch_norm = (("input", "tensor", None, ""), ("running_mean", "tensor?", None, "o"), ("running_var", "tensor?", None, "o"), ("weight", "tensor?", None, "o"), ("bias", "tensor?", None, "o"), ("training", "bool", None, "o"), ("momentum", "double", None, "o"), ("eps", "double", None, "o"),)
 
 
@@ -8043,7 +9538,7 @@ _max.__name__ = _max.__qualname__ = "max"
 _S_max_dim = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("keepdim", "bool", None, "o"),)
 
 
-def _max_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
+def _max_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
     """Greatest elements along a dimension and where they are. NaN wins; of equals, the first.
 
     - `input`: any dtype; its size along `dim` is not 0.
@@ -8066,7 +9561,7 @@ def _max_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
         h = _slow(_fast.flam_max_dim, "max_dim", _S_max_dim, (input, dim, keepdim), _o0, _o1)
     if h:
         _raise()
-    return _R_max_dim(_wrap(_o0[0]), _wrap(_o1[0]))
+    return _R_max_dim(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_max_dim(*_fill(out, _R_max_dim(_wrap(_o0[0]), _wrap(_o1[0]))))
 
 
 _max_dim.__name__ = _max_dim.__qualname__ = "max_dim"
@@ -8097,7 +9592,7 @@ _min.__name__ = _min.__qualname__ = "min"
 _S_min_dim = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("keepdim", "bool", None, "o"),)
 
 
-def _min_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
+def _min_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
     """Least elements along a dimension and where they are. NaN wins; of equals, the first.
 
     - `input`: any dtype; its size along `dim` is not 0.
@@ -8120,7 +9615,7 @@ def _min_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET):
         h = _slow(_fast.flam_min_dim, "min_dim", _S_min_dim, (input, dim, keepdim), _o0, _o1)
     if h:
         _raise()
-    return _R_min_dim(_wrap(_o0[0]), _wrap(_o1[0]))
+    return _R_min_dim(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_min_dim(*_fill(out, _R_min_dim(_wrap(_o0[0]), _wrap(_o1[0]))))
 
 
 _min_dim.__name__ = _min_dim.__qualname__ = "min_dim"
@@ -8711,6 +10206,430 @@ def _cumprod_(input, dim=_UNSET, *, dtype=None, axis=_UNSET):
 
 
 _cumprod_.__name__ = _cumprod_.__qualname__ = "cumprod_"
+
+_S_cummax = (("input", "tensor", None, ""), ("dim", "int", None, ""),)
+
+
+def _cummax(input, dim=_UNSET, *, axis=_UNSET, out=None):
+    """Greatest elements so far along a dimension and where they are. NaN wins; of equals, the last.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `out_values`: shape and dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_cummax(input._h, dim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_cummax, "cummax", _S_cummax, (input, dim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_cummax(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_cummax(*_fill(out, _R_cummax(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_cummax.__name__ = _cummax.__qualname__ = "cummax"
+
+_S_cummin = (("input", "tensor", None, ""), ("dim", "int", None, ""),)
+
+
+def _cummin(input, dim=_UNSET, *, axis=_UNSET, out=None):
+    """Least elements so far along a dimension and where they are. NaN wins; of equals, the last.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to run along.
+    - `out_values`: shape and dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_cummin(input._h, dim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_cummin, "cummin", _S_cummin, (input, dim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_cummin(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_cummin(*_fill(out, _R_cummin(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_cummin.__name__ = _cummin.__qualname__ = "cummin"
+
+_S_logcumsumexp = (("input", "tensor", None, ""), ("dim", "int", None, ""),)
+
+
+def _logcumsumexp(input, dim=_UNSET, *, axis=_UNSET, out=None):
+    """Logarithms of running sums of exponentials, computed without overflow.
+
+    - `input`: any shape; floating point.
+    - `dim`: the dimension to run along.
+    - returns: shape and dtype of `input`.
+    - errors: `OutOfRangeError` for `dim` out of range; `DtypeError`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if out is not None:
+        try:
+            h = _fast.flam_logcumsumexp_out(input._h, dim, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logcumsumexp_out, "logcumsumexp_out", _S_logcumsumexp, (input, dim), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logcumsumexp(input._h, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_logcumsumexp, "logcumsumexp", _S_logcumsumexp, (input, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logcumsumexp.__name__ = _logcumsumexp.__qualname__ = "logcumsumexp"
+
+_S_diff = (("input", "tensor", None, ""), ("n", "int", None, "o"), ("dim", "int", None, "o"), ("prepend", "tensor?", None, "o"), ("append", "tensor?", None, "o"),)
+
+
+def _diff(input, n=1, dim=-1, prepend=None, append=None, *, axis=_UNSET, out=None):
+    """Differences of neighbours along a dimension; of bool, whether they differ.
+
+    - `input`: at least 1-d; any dtype.
+    - `n`: how often to take differences; default 1.
+    - `dim`: the dimension; default -1.
+    - `prepend`: `input`'s shape but along `dim`: put before it; default: nothing.
+    - `append`: `input`'s shape but along `dim`: put behind it; default: nothing.
+    - returns: `n` less along `dim`, at least 0.
+    - errors: `ShapeError`; `OutOfRangeError`; `InvalidArgumentError` for a negative `n`.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if prepend.__class__ in _NUMBERS:
+        prepend = _scalar(prepend)
+    if append.__class__ in _NUMBERS:
+        append = _scalar(append)
+    if out is not None:
+        try:
+            h = _fast.flam_diff_out(input._h, n, dim, _NULL if prepend is None else prepend._h, _NULL if append is None else append._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_diff_out, "diff_out", _S_diff, (input, n, dim, prepend, append), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_diff(input._h, n, dim, _NULL if prepend is None else prepend._h, _NULL if append is None else append._h)
+    except _RETRY:
+        h = _slow(_fast.flam_diff, "diff", _S_diff, (input, n, dim, prepend, append))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_diff.__name__ = _diff.__qualname__ = "diff"
+
+_S_trapezoid_dx = (("y", "tensor", None, ""), ("dx", "double", None, "ko"), ("dim", "int", None, "ko"),)
+
+
+def _trapezoid_dx(y, *, dx=1, dim=-1, axis=_UNSET):
+    """Integral by the trapezoidal rule, points at equal distances.
+
+    - `y`: heights, at least 1-d.
+    - `dx`: distance of the points; default 1.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: `y`'s shape without `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_trapezoid_dx(y._h, dx, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_trapezoid_dx, "trapezoid_dx", _S_trapezoid_dx, (y, dx, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_trapezoid_dx.__name__ = _trapezoid_dx.__qualname__ = "trapezoid_dx"
+
+_S_trapezoid = (("y", "tensor", None, ""), ("x", "tensor", None, ""), ("dim", "int", None, "ko"),)
+
+
+def _trapezoid(y, x, *, dim=-1, axis=_UNSET):
+    """Integral by the trapezoidal rule.
+
+    - `y`: heights, at least 1-d.
+    - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: `y`'s shape without `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range; `ShapeError`.
+    """
+    if x.__class__ in _NUMBERS:
+        x = _scalar(x)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_trapezoid(y._h, x._h, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_trapezoid, "trapezoid", _S_trapezoid, (y, x, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_trapezoid.__name__ = _trapezoid.__qualname__ = "trapezoid"
+
+_S_cumulative_trapezoid_dx = (("y", "tensor", None, ""), ("dx", "double", None, "ko"), ("dim", "int", None, "ko"),)
+
+
+def _cumulative_trapezoid_dx(y, *, dx=1, dim=-1, axis=_UNSET):
+    """Running integral by the trapezoidal rule, points at equal distances.
+
+    - `y`: heights, at least 1-d.
+    - `dx`: distance of the points; default 1.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: 1 less along `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_cumulative_trapezoid_dx(y._h, dx, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_cumulative_trapezoid_dx, "cumulative_trapezoid_dx", _S_cumulative_trapezoid_dx, (y, dx, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cumulative_trapezoid_dx.__name__ = _cumulative_trapezoid_dx.__qualname__ = "cumulative_trapezoid_dx"
+
+_S_cumulative_trapezoid = (("y", "tensor", None, ""), ("x", "tensor", None, ""), ("dim", "int", None, "ko"),)
+
+
+def _cumulative_trapezoid(y, x, *, dim=-1, axis=_UNSET):
+    """Running integral by the trapezoidal rule.
+
+    - `y`: heights, at least 1-d.
+    - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
+    - `dim`: the dimension to integrate along; default -1.
+    - returns: 1 less along `dim`.
+    - errors: `OutOfRangeError` for `dim` out of range; `ShapeError`.
+    """
+    if x.__class__ in _NUMBERS:
+        x = _scalar(x)
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_cumulative_trapezoid(y._h, x._h, dim)
+    except _RETRY:
+        h = _slow(_fast.flam_cumulative_trapezoid, "cumulative_trapezoid", _S_cumulative_trapezoid, (y, x, dim))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_cumulative_trapezoid.__name__ = _cumulative_trapezoid.__qualname__ = "cumulative_trapezoid"
+
+_S_searchsorted = (("sorted_sequence", "tensor", None, ""), ("input", "tensor", None, ""), ("out_int32", "bool", None, "ko"), ("right", "bool", None, "ko"), ("side", "enum", _E_flam_side, "ko"), ("sorter", "tensor?", None, "ko"),)
+
+
+def _searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side='unspecified', sorter=None, out=None):
+    """Where values belong in ascending sequences: the first position whose element is not less, or
+    with `right` greater. NaN is the greatest.
+
+    - `sorted_sequence`: [..., n], each row ascending; any dtype but bool.
+    - `input`: the values, a number or [..., m] with the leading sizes of `sorted_sequence`; any shape where that is 1-d; its dtype.
+    - `out_int32`: whether positions are int32; default false.
+    - `right`: whether to stand behind equal elements; default false.
+    - `side`: the same as a word; default: as `right` says.
+    - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default: they are.
+    - returns: shape of `input`, int64 or int32.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` where `side` and `right` contradict.
+    """
+    if input.__class__ in _NUMBERS:
+        input = _scalar(input)
+    if sorter.__class__ in _NUMBERS:
+        sorter = _scalar(sorter)
+    if out is not None:
+        try:
+            h = _fast.flam_searchsorted_out(sorted_sequence._h, input._h, out_int32, right, _E_flam_side[side], _NULL if sorter is None else sorter._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_searchsorted_out, "searchsorted_out", _S_searchsorted, (sorted_sequence, input, out_int32, right, side, sorter), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_searchsorted(sorted_sequence._h, input._h, out_int32, right, _E_flam_side[side], _NULL if sorter is None else sorter._h)
+    except _RETRY:
+        h = _slow(_fast.flam_searchsorted, "searchsorted", _S_searchsorted, (sorted_sequence, input, out_int32, right, side, sorter))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_searchsorted.__name__ = _searchsorted.__qualname__ = "searchsorted"
+
+_S_bucketize = (("input", "tensor", None, ""), ("boundaries", "tensor", None, ""), ("out_int32", "bool", None, "ko"), ("right", "bool", None, "ko"),)
+
+
+def _bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """Which bucket each value falls into: the first boundary that is not less, or with `right`
+    greater.
+
+    - `input`: the values, a number or any shape.
+    - `boundaries`: [n], ascending; dtype of `input`.
+    - `out_int32`: whether positions are int32; default false.
+    - `right`: whether a value that equals a boundary belongs behind it; default false.
+    - returns: shape of `input`, int64 or int32; from 0 to n.
+    - errors: `ShapeError` where `boundaries` is not 1-d; `DtypeError`.
+    """
+    if boundaries.__class__ in _NUMBERS:
+        boundaries = _scalar(boundaries)
+    if out is not None:
+        try:
+            h = _fast.flam_bucketize_out(input._h, boundaries._h, out_int32, right, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_bucketize_out, "bucketize_out", _S_bucketize, (input, boundaries, out_int32, right), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_bucketize(input._h, boundaries._h, out_int32, right)
+    except _RETRY:
+        h = _slow(_fast.flam_bucketize, "bucketize", _S_bucketize, (input, boundaries, out_int32, right))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bucketize.__name__ = _bucketize.__qualname__ = "bucketize"
+
+_S_isin = (("elements", "tensor", None, ""), ("test_elements", "tensor", None, ""), ("assume_unique", "bool", None, "ko"), ("invert", "bool", None, "ko"),)
+
+
+def _isin(elements, test_elements, *, assume_unique=False, invert=False, out=None):
+    """Which elements occur in another tensor.
+
+    - `elements`: a number or any shape.
+    - `test_elements`: a number or any shape.
+    - `assume_unique`: accepted; makes no difference.
+    - `invert`: whether to tell which do not occur; default false.
+    - returns: shape of `elements`, bool.
+    - errors: `DeviceMismatchError`.
+    """
+    if test_elements.__class__ in _NUMBERS:
+        test_elements = _scalar(test_elements)
+    if out is not None:
+        try:
+            h = _fast.flam_isin_out(elements._h, test_elements._h, assume_unique, invert, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_isin_out, "isin_out", _S_isin, (elements, test_elements, assume_unique, invert), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_isin(elements._h, test_elements._h, assume_unique, invert)
+    except _RETRY:
+        h = _slow(_fast.flam_isin, "isin", _S_isin, (elements, test_elements, assume_unique, invert))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_isin.__name__ = _isin.__qualname__ = "isin"
+
+_S_bincount = (("input", "tensor", None, ""), ("weights", "tensor?", None, "o"), ("minlength", "int", None, "o"),)
+
+
+def _bincount(input, weights=None, minlength=0):
+    """How often each number occurs, or the sum of the weights of its places.
+
+    - `input`: [n], integers, not negative.
+    - `weights`: [n]; default: 1 each.
+    - `minlength`: least size of the result; default 0.
+    - returns: one more than the greatest number; int64 without weights, f32 for f32 weights, else f64.
+    - errors: `ShapeError`; `DtypeError`; `InvalidArgumentError` for a negative number.
+    """
+    if weights.__class__ in _NUMBERS:
+        weights = _scalar(weights)
+    try:
+        h = _blocking.flam_bincount(input._h, _NULL if weights is None else weights._h, minlength)
+    except _RETRY:
+        h = _slow(_blocking.flam_bincount, "bincount", _S_bincount, (input, weights, minlength))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_bincount.__name__ = _bincount.__qualname__ = "bincount"
+
+_S_histc = (("input", "tensor", None, ""), ("bins", "int", None, "o"), ("min", "double", None, "o"), ("max", "double", None, "o"),)
+
+
+def _histc(input, bins=100, min=0, max=0, *, out=None):
+    """How many elements fall into each of equal intervals; the last one is closed.
+
+    - `input`: any shape; floating point.
+    - `bins`: number of intervals; default 100.
+    - `min`: where they start; default 0.
+    - `max`: where they end; default 0. Where both are equal, the elements' own range.
+    - returns: [`bins`], dtype of `input`.
+    - errors: `DtypeError`; `InvalidArgumentError` for `bins` below 1, `max` below `min`, or a range that is not finite.
+    """
+    if out is not None:
+        try:
+            h = _blocking.flam_histc_out(input._h, bins, min, max, out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_histc_out, "histc_out", _S_histc, (input, bins, min, max), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_histc(input._h, bins, min, max)
+    except _RETRY:
+        h = _slow(_blocking.flam_histc, "histc", _S_histc, (input, bins, min, max))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_histc.__name__ = _histc.__qualname__ = "histc"
 
 _S_view = (("input", "tensor", None, ""), ("size", "ints", None, "v"),)
 
@@ -9497,6 +11416,1421 @@ def _t_(input):
 
 _t_.__name__ = _t_.__qualname__ = "t_"
 
+_S_sort = (("input", "tensor", None, ""), ("dim", "int", None, "o"), ("descending", "bool", None, "o"), ("stable", "bool", None, "ko"),)
+
+
+def _sort(input, dim=-1, descending=False, *, stable=False, axis=_UNSET, out=None):
+    """Elements in order along a dimension, and where they were. Equal elements keep their order.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to sort along; default -1.
+    - `descending`: whether the greatest comes first; default false.
+    - `stable`: accepted; the order of equal elements is kept either way.
+    - `out_values`: the elements in order, shape and dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_sort(input._h, dim, descending, stable, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_sort, "sort", _S_sort, (input, dim, descending, stable), _o0, _o1)
+    if h:
+        _raise()
+    return _R_sort(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_sort(*_fill(out, _R_sort(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_sort.__name__ = _sort.__qualname__ = "sort"
+
+_S_argsort = (("input", "tensor", None, ""), ("dim", "int", None, "o"), ("descending", "bool", None, "o"), ("stable", "bool", None, "ko"),)
+
+
+def _argsort(input, dim=-1, descending=False, *, stable=False, axis=_UNSET):
+    """Positions that put a dimension in order.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to sort along; default -1.
+    - `descending`: whether the greatest comes first; default false.
+    - `stable`: accepted; the order of equal elements is kept either way.
+    - returns: shape of `input`, int64.
+    - errors: `OutOfRangeError` for `dim` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    try:
+        h = _fast.flam_argsort(input._h, dim, descending, stable)
+    except _RETRY:
+        h = _slow(_fast.flam_argsort, "argsort", _S_argsort, (input, dim, descending, stable))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_argsort.__name__ = _argsort.__qualname__ = "argsort"
+
+_S_msort = (("input", "tensor", None, ""),)
+
+
+def _msort(input, *, out=None):
+    """Elements in ascending order along the first dimension.
+
+    - `input`: any shape and dtype.
+    - returns: shape and dtype of `input`.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_msort_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_msort_out, "msort_out", _S_msort, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_msort(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_msort, "msort", _S_msort, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_msort.__name__ = _msort.__qualname__ = "msort"
+
+_S_topk = (("input", "tensor", None, ""), ("k", "int", None, ""), ("dim", "int", None, "o"), ("largest", "bool", None, "o"), ("sorted", "bool", None, "o"),)
+
+
+def _topk(input, k, dim=-1, largest=True, sorted=True, *, axis=_UNSET, out=None):
+    """The greatest or least elements along a dimension, in order, and where they were.
+
+    - `input`: any shape and dtype.
+    - `k`: how many; at most the size of `dim`.
+    - `dim`: the dimension to search; default -1.
+    - `largest`: whether the greatest are wanted; default true.
+    - `sorted`: accepted; the results are in order either way; default true.
+    - `out_values`: size `k` along `dim`, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64; of equals the first.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` or `k` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_topk(input._h, k, dim, largest, sorted, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_topk, "topk", _S_topk, (input, k, dim, largest, sorted), _o0, _o1)
+    if h:
+        _raise()
+    return _R_topk(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_topk(*_fill(out, _R_topk(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_topk.__name__ = _topk.__qualname__ = "topk"
+
+_S_kthvalue = (("input", "tensor", None, ""), ("k", "int", None, ""), ("dim", "int", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _kthvalue(input, k, dim=-1, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """The `k`-th least element along a dimension and where it is.
+
+    - `input`: any shape and dtype.
+    - `k`: which one, counted from 1.
+    - `dim`: the dimension to search; default -1.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` or `k` out of range.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_kthvalue(input._h, k, dim, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_kthvalue, "kthvalue", _S_kthvalue, (input, k, dim, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_kthvalue(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_kthvalue(*_fill(out, _R_kthvalue(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_kthvalue.__name__ = _kthvalue.__qualname__ = "kthvalue"
+
+_S_median = (("input", "tensor", None, ""),)
+
+
+def _median(input):
+    """The middle element of all; of an even number the lower one. NaN where any element is.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: 0-d, dtype of `input`; NaN of nothing.
+    - errors: `ShapeError` for an empty `input` of integers.
+    """
+    try:
+        h = _fast.flam_median(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_median, "median", _S_median, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_median.__name__ = _median.__qualname__ = "median"
+
+_S_median_dim = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _median_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """The middle elements along a dimension and where they are; of an even number the lower one. NaN
+    where any element is.
+
+    - `input`: any shape; any dtype but bool.
+    - `dim`: the dimension to reduce; not empty.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_median_dim(input._h, dim, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_median_dim, "median_dim", _S_median_dim, (input, dim, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_median_dim(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_median_dim(*_fill(out, _R_median_dim(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_median_dim.__name__ = _median_dim.__qualname__ = "median_dim"
+
+_S_nanmedian = (("input", "tensor", None, ""),)
+
+
+def _nanmedian(input):
+    """The middle element of all that are numbers; of an even number the lower one.
+
+    - `input`: any shape; any dtype but bool.
+    - returns: 0-d, dtype of `input`; NaN where there is no number.
+    - errors: `ShapeError` for an empty `input` of integers.
+    """
+    try:
+        h = _fast.flam_nanmedian(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_nanmedian, "nanmedian", _S_nanmedian, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nanmedian.__name__ = _nanmedian.__qualname__ = "nanmedian"
+
+_S_nanmedian_dim = (("input", "tensor", None, ""), ("dim", "int", None, ""), ("keepdim", "bool", None, "o"),)
+
+
+def _nanmedian_dim(input, dim=_UNSET, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """The middle elements along a dimension, NaN left out, and where they are; of an even number the lower one.
+
+    The middle elements along a dimension, NaN left out, and where they are; of an even number the
+    lower one.
+
+    - `input`: any shape; any dtype but bool.
+    - `dim`: the dimension to reduce; not empty.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_nanmedian_dim(input._h, dim, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_nanmedian_dim, "nanmedian_dim", _S_nanmedian_dim, (input, dim, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_nanmedian_dim(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_nanmedian_dim(*_fill(out, _R_nanmedian_dim(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_nanmedian_dim.__name__ = _nanmedian_dim.__qualname__ = "nanmedian_dim"
+
+_S_mode = (("input", "tensor", None, ""), ("dim", "int", None, "o"), ("keepdim", "bool", None, "o"),)
+
+
+def _mode(input, dim=-1, keepdim=False, *, axis=_UNSET, keepdims=_UNSET, out=None):
+    """The most frequent elements along a dimension, of equally frequent ones the least, and the last position where each is.
+
+    The most frequent elements along a dimension, of equally frequent ones the least, and the last
+    position where each is.
+
+    - `input`: any shape and dtype.
+    - `dim`: the dimension to reduce, not empty; default -1.
+    - `keepdim`: whether it stays with size 1; default false.
+    - `out_values`: the elements, dtype of `input`.
+    - `out_indices`: their positions along `dim`, int64.
+    - returns: `FLAM_OK`.
+    - errors: `OutOfRangeError` for `dim` out of range or of size 0.
+    """
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    _o0 = _out_cell["flam_tensor **"]()
+    _o1 = _out_cell["flam_tensor **"]()
+    try:
+        h = _fast.flam_mode(input._h, dim, keepdim, _o0, _o1)
+    except _RETRY:
+        h = _slow(_fast.flam_mode, "mode", _S_mode, (input, dim, keepdim), _o0, _o1)
+    if h:
+        _raise()
+    return _R_mode(_wrap(_o0[0]), _wrap(_o1[0])) if out is None else _R_mode(*_fill(out, _R_mode(_wrap(_o0[0]), _wrap(_o1[0]))))
+
+
+_mode.__name__ = _mode.__qualname__ = "mode"
+
+_S_quantile = (("input", "tensor", None, ""), ("q", "tensor", None, ""), ("dim", "int?", None, "o"), ("keepdim", "bool", None, "o"), ("interpolation", "enum", _E_flam_interpolation, "ko"),)
+
+
+def _quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', axis=_UNSET, keepdims=_UNSET, out=None):
+    """Quantiles: what a share `q` of the elements is below. NaN where any element is.
+
+    - `input`: any shape but empty; f32 or f64.
+    - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `interpolation`: what to take between two elements; default linear.
+    - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d.
+    - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
+    """
+    if q.__class__ in _NUMBERS:
+        q = _scalar(q)
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _blocking.flam_quantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_quantile_out, "quantile_out", _S_quantile, (input, q, dim, keepdim, interpolation), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_quantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+    except _RETRY:
+        h = _slow(_blocking.flam_quantile, "quantile", _S_quantile, (input, q, dim, keepdim, interpolation))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_quantile.__name__ = _quantile.__qualname__ = "quantile"
+
+_S_nanquantile = (("input", "tensor", None, ""), ("q", "tensor", None, ""), ("dim", "int?", None, "o"), ("keepdim", "bool", None, "o"), ("interpolation", "enum", _E_flam_interpolation, "ko"),)
+
+
+def _nanquantile(input, q, dim=None, keepdim=False, *, interpolation='linear', axis=_UNSET, keepdims=_UNSET, out=None):
+    """Quantiles of the elements that are numbers.
+
+    - `input`: any shape but empty; f32 or f64.
+    - `q`: a number or a tensor of 0 or 1 dimensions and `input`'s dtype, between 0 and 1.
+    - `dim`: the dimension to reduce; default: all.
+    - `keepdim`: whether reduced dimensions stay with size 1; default false.
+    - `interpolation`: what to take between two elements; default linear.
+    - returns: `input`'s shape without `dim`, behind a dimension of `q`'s size where `q` is 1-d; NaN where there is no number.
+    - errors: `DtypeError`; `ShapeError` for an empty `input` or a `q` of more dimensions; `InvalidArgumentError` for a `q` outside [0, 1].
+    """
+    if q.__class__ in _NUMBERS:
+        q = _scalar(q)
+    if axis is not _UNSET:
+        dim = axis
+    if keepdims is not _UNSET:
+        keepdim = keepdims
+    if out is not None:
+        try:
+            h = _blocking.flam_nanquantile_out(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation], out._h)
+        except _RETRY:
+            h = _slow(_blocking.flam_nanquantile_out, "nanquantile_out", _S_nanquantile, (input, q, dim, keepdim, interpolation), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _blocking.flam_nanquantile(input._h, q._h, _NULL if dim is None else (dim,), keepdim, _E_flam_interpolation[interpolation])
+    except _RETRY:
+        h = _slow(_blocking.flam_nanquantile, "nanquantile", _S_nanquantile, (input, q, dim, keepdim, interpolation))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nanquantile.__name__ = _nanquantile.__qualname__ = "nanquantile"
+
+_S_erfinv = (("input", "tensor", None, ""),)
+
+
+def _erfinv(input, *, out=None):
+    """Inverse of the error function; infinite at -1 and 1, NaN outside.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_erfinv_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_erfinv_out, "erfinv_out", _S_erfinv, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_erfinv(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_erfinv, "erfinv", _S_erfinv, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_erfinv.__name__ = _erfinv.__qualname__ = "erfinv"
+
+_S_erfinv_ = (("input", "tensor", None, ""),)
+
+
+def _erfinv_(input):
+    """In-place form of `erfinv`: inverse of the error function; infinite at -1 and 1, NaN outside.
+
+    Inverse of the error function; infinite at -1 and 1, NaN outside.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_erfinv_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_erfinv_, "erfinv_", _S_erfinv_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_erfinv_.__name__ = _erfinv_.__qualname__ = "erfinv_"
+
+_S_lgamma = (("input", "tensor", None, ""),)
+
+
+def _lgamma(input, *, out=None):
+    """Logarithm of the absolute value of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_lgamma_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_lgamma_out, "lgamma_out", _S_lgamma, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_lgamma(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lgamma, "lgamma", _S_lgamma, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_lgamma.__name__ = _lgamma.__qualname__ = "lgamma"
+
+_S_lgamma_ = (("input", "tensor", None, ""),)
+
+
+def _lgamma_(input):
+    """In-place form of `lgamma`: logarithm of the absolute value of the gamma function.
+
+    Logarithm of the absolute value of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_lgamma_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_lgamma_, "lgamma_", _S_lgamma_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_lgamma_.__name__ = _lgamma_.__qualname__ = "lgamma_"
+
+_S_digamma = (("input", "tensor", None, ""),)
+
+
+def _digamma(input, *, out=None):
+    """Logarithmic derivative of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 6.3.5, 6.3.7 and 6.3.18.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_digamma_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_digamma_out, "digamma_out", _S_digamma, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_digamma(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_digamma, "digamma", _S_digamma, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_digamma.__name__ = _digamma.__qualname__ = "digamma"
+
+_S_digamma_ = (("input", "tensor", None, ""),)
+
+
+def _digamma_(input):
+    """In-place form of `digamma`: logarithmic derivative of the gamma function.
+
+    Logarithmic derivative of the gamma function.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    - source: Abramowitz and Stegun, 1964, 6.3.5, 6.3.7 and 6.3.18.
+    """
+    try:
+        h = _fast.flam_digamma_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_digamma_, "digamma_", _S_digamma_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_digamma_.__name__ = _digamma_.__qualname__ = "digamma_"
+
+_S_polygamma = (("n", "int", None, ""), ("input", "tensor", None, ""),)
+
+
+def _polygamma(n, input, *, out=None):
+    """Derivatives of the digamma function.
+
+    - `n`: which derivative, not negative; 0 is digamma itself.
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: `InvalidArgumentError` for a negative `n`.
+    - source: Abramowitz and Stegun, 1964, 6.4.10 and 23.2.9.
+    """
+    if input.__class__ in _NUMBERS:
+        input = _scalar(input)
+    if out is not None:
+        try:
+            h = _fast.flam_polygamma_out(n, input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_polygamma_out, "polygamma_out", _S_polygamma, (n, input), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_polygamma(n, input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_polygamma, "polygamma", _S_polygamma, (n, input))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_polygamma.__name__ = _polygamma.__qualname__ = "polygamma"
+
+_S_logit = (("input", "tensor", None, ""), ("eps", "double?", None, "o"),)
+
+
+def _logit(input, eps=None, *, out=None):
+    """Logarithm of the odds, `log(x / (1 - x))` elementwise.
+
+    - `input`: any shape and dtype.
+    - `eps`: `input` is kept between `eps` and `1 - eps`; default: it is not, and is NaN outside [0, 1].
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_logit_out(input._h, _NULL if eps is None else (eps,), out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logit_out, "logit_out", _S_logit, (input, eps), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logit(input._h, _NULL if eps is None else (eps,))
+    except _RETRY:
+        h = _slow(_fast.flam_logit, "logit", _S_logit, (input, eps))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logit.__name__ = _logit.__qualname__ = "logit"
+
+_S_logit_ = (("input", "tensor", None, ""), ("eps", "double?", None, "o"),)
+
+
+def _logit_(input, eps=None):
+    """In-place form of `logit`: logarithm of the odds, `log(x / (1 - x))` elementwise.
+
+    Logarithm of the odds, `log(x / (1 - x))` elementwise.
+
+    - `input`: any shape and dtype.
+    - `eps`: `input` is kept between `eps` and `1 - eps`; default: it is not, and is NaN outside [0, 1].
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_logit_(input._h, _NULL if eps is None else (eps,))
+    except _RETRY:
+        h = _slow(_fast.flam_logit_, "logit_", _S_logit_, (input, eps))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_logit_.__name__ = _logit_.__qualname__ = "logit_"
+
+_S_sinc = (("input", "tensor", None, ""),)
+
+
+def _sinc(input, *, out=None):
+    """`sin(pi x) / (pi x)` elementwise, 1 at 0.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_sinc_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_sinc_out, "sinc_out", _S_sinc, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_sinc(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sinc, "sinc", _S_sinc, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_sinc.__name__ = _sinc.__qualname__ = "sinc"
+
+_S_sinc_ = (("input", "tensor", None, ""),)
+
+
+def _sinc_(input):
+    """In-place form of `sinc`: `sin(pi x) / (pi x)` elementwise, 1 at 0.
+
+    `sin(pi x) / (pi x)` elementwise, 1 at 0.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_sinc_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_sinc_, "sinc_", _S_sinc_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_sinc_.__name__ = _sinc_.__qualname__ = "sinc_"
+
+_S_deg2rad = (("input", "tensor", None, ""),)
+
+
+def _deg2rad(input, *, out=None):
+    """Degrees as radians.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_deg2rad_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_deg2rad_out, "deg2rad_out", _S_deg2rad, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_deg2rad(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_deg2rad, "deg2rad", _S_deg2rad, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_deg2rad.__name__ = _deg2rad.__qualname__ = "deg2rad"
+
+_S_deg2rad_ = (("input", "tensor", None, ""),)
+
+
+def _deg2rad_(input):
+    """In-place form of `deg2rad`: degrees as radians.
+
+    Degrees as radians.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_deg2rad_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_deg2rad_, "deg2rad_", _S_deg2rad_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_deg2rad_.__name__ = _deg2rad_.__qualname__ = "deg2rad_"
+
+_S_rad2deg = (("input", "tensor", None, ""),)
+
+
+def _rad2deg(input, *, out=None):
+    """Radians as degrees.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`; its dtype, the default dtype for bool and integers.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_rad2deg_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_rad2deg_out, "rad2deg_out", _S_rad2deg, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_rad2deg(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_rad2deg, "rad2deg", _S_rad2deg, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_rad2deg.__name__ = _rad2deg.__qualname__ = "rad2deg"
+
+_S_rad2deg_ = (("input", "tensor", None, ""),)
+
+
+def _rad2deg_(input):
+    """In-place form of `rad2deg`: radians as degrees.
+
+    Radians as degrees.
+
+    - `input`: any shape and dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_rad2deg_(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_rad2deg_, "rad2deg_", _S_rad2deg_, (input,))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_rad2deg_.__name__ = _rad2deg_.__qualname__ = "rad2deg_"
+
+_S_signbit = (("input", "tensor", None, ""),)
+
+
+def _signbit(input, *, out=None):
+    """Whether the sign is negative, of -0 too.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`, bool.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_signbit_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_signbit_out, "signbit_out", _S_signbit, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_signbit(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_signbit, "signbit", _S_signbit, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_signbit.__name__ = _signbit.__qualname__ = "signbit"
+
+_S_isposinf = (("input", "tensor", None, ""),)
+
+
+def _isposinf(input, *, out=None):
+    """Where the elements are infinity.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`, bool.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_isposinf_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_isposinf_out, "isposinf_out", _S_isposinf, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_isposinf(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_isposinf, "isposinf", _S_isposinf, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_isposinf.__name__ = _isposinf.__qualname__ = "isposinf"
+
+_S_isneginf = (("input", "tensor", None, ""),)
+
+
+def _isneginf(input, *, out=None):
+    """Where the elements are -infinity.
+
+    - `input`: any shape and dtype.
+    - returns: shape of `input`, bool.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_isneginf_out(input._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_isneginf_out, "isneginf_out", _S_isneginf, (input,), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_isneginf(input._h)
+    except _RETRY:
+        h = _slow(_fast.flam_isneginf, "isneginf", _S_isneginf, (input,))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_isneginf.__name__ = _isneginf.__qualname__ = "isneginf"
+
+_S_nan_to_num = (("input", "tensor", None, ""), ("nan", "double?", None, "o"), ("posinf", "double?", None, "o"), ("neginf", "double?", None, "o"),)
+
+
+def _nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
+    """Elements with numbers in the place of NaN and infinities.
+
+    - `input`: any shape and dtype.
+    - `nan`: what stands for NaN; default 0.
+    - `posinf`: what stands for infinity; default: the greatest number of the dtype.
+    - `neginf`: what stands for -infinity; default: the least number of the dtype.
+    - returns: shape and dtype of `input`.
+    - errors: none but those of a failed operand.
+    """
+    if out is not None:
+        try:
+            h = _fast.flam_nan_to_num_out(input._h, _NULL if nan is None else (nan,), _NULL if posinf is None else (posinf,), _NULL if neginf is None else (neginf,), out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_nan_to_num_out, "nan_to_num_out", _S_nan_to_num, (input, nan, posinf, neginf), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_nan_to_num(input._h, _NULL if nan is None else (nan,), _NULL if posinf is None else (posinf,), _NULL if neginf is None else (neginf,))
+    except _RETRY:
+        h = _slow(_fast.flam_nan_to_num, "nan_to_num", _S_nan_to_num, (input, nan, posinf, neginf))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_nan_to_num.__name__ = _nan_to_num.__qualname__ = "nan_to_num"
+
+_S_nan_to_num_ = (("input", "tensor", None, ""), ("nan", "double?", None, "o"), ("posinf", "double?", None, "o"), ("neginf", "double?", None, "o"),)
+
+
+def _nan_to_num_(input, nan=None, posinf=None, neginf=None):
+    """In-place form of `nan_to_num`: elements with numbers in the place of NaN and infinities.
+
+    Elements with numbers in the place of NaN and infinities.
+
+    - `input`: any shape and dtype.
+    - `nan`: what stands for NaN; default 0.
+    - `posinf`: what stands for infinity; default: the greatest number of the dtype.
+    - `neginf`: what stands for -infinity; default: the least number of the dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: none but those of a failed operand.
+    """
+    try:
+        h = _fast.flam_nan_to_num_(input._h, _NULL if nan is None else (nan,), _NULL if posinf is None else (posinf,), _NULL if neginf is None else (neginf,))
+    except _RETRY:
+        h = _slow(_fast.flam_nan_to_num_, "nan_to_num_", _S_nan_to_num_, (input, nan, posinf, neginf))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_nan_to_num_.__name__ = _nan_to_num_.__qualname__ = "nan_to_num_"
+
+_S_heaviside = (("input", "tensor", None, ""), ("values", "tensor", None, ""),)
+
+
+def _heaviside(input, values, *, out=None):
+    """The step function: 0 below 0, 1 above 0, `values` at 0.
+
+    - `input`: any dtype.
+    - `values`: broadcasts with `input`; its dtype.
+    - returns: the broadcast shape, dtype of `input`.
+    - errors: `DtypeError` where the dtypes differ; `ShapeError`; `DeviceMismatchError`.
+    """
+    if values.__class__ in _NUMBERS:
+        values = _scalar(values)
+    if out is not None:
+        try:
+            h = _fast.flam_heaviside_out(input._h, values._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_heaviside_out, "heaviside_out", _S_heaviside, (input, values), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_heaviside(input._h, values._h)
+    except _RETRY:
+        h = _slow(_fast.flam_heaviside, "heaviside", _S_heaviside, (input, values))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_heaviside.__name__ = _heaviside.__qualname__ = "heaviside"
+
+_S_heaviside_ = (("input", "tensor", None, ""), ("values", "tensor", None, ""),)
+
+
+def _heaviside_(input, values):
+    """In-place form of `heaviside`: the step function:
+
+    The step function: 0 below 0, 1 above 0, `values` at 0.
+
+    - `input`: any dtype.
+    - `values`: broadcasts with `input`; its dtype.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `DtypeError` where the dtypes differ; `ShapeError`; `DeviceMismatchError`.
+    """
+    if values.__class__ in _NUMBERS:
+        values = _scalar(values)
+    try:
+        h = _fast.flam_heaviside_(input._h, values._h)
+    except _RETRY:
+        h = _slow(_fast.flam_heaviside_, "heaviside_", _S_heaviside_, (input, values))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_heaviside_.__name__ = _heaviside_.__qualname__ = "heaviside_"
+
+_S_copysign = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _copysign(input, other, *, out=None):
+    """Magnitudes of one tensor with the signs of another.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_copysign_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_copysign_out, "copysign_out", _S_copysign, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_copysign(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_copysign, "copysign", _S_copysign, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_copysign.__name__ = _copysign.__qualname__ = "copysign"
+
+_S_copysign_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _copysign_(input, other):
+    """In-place form of `copysign`: magnitudes of one tensor with the signs of another.
+
+    Magnitudes of one tensor with the signs of another.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_copysign_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_copysign_, "copysign_", _S_copysign_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_copysign_.__name__ = _copysign_.__qualname__ = "copysign_"
+
+_S_hypot = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _hypot(input, other, *, out=None):
+    """`sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_hypot_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_hypot_out, "hypot_out", _S_hypot, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_hypot(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hypot, "hypot", _S_hypot, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_hypot.__name__ = _hypot.__qualname__ = "hypot"
+
+_S_hypot_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _hypot_(input, other):
+    """In-place form of `hypot`: `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+
+    `sqrt(x^2 + y^2)` elementwise, without overflow on the way.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_hypot_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_hypot_, "hypot_", _S_hypot_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_hypot_.__name__ = _hypot_.__qualname__ = "hypot_"
+
+_S_logaddexp = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logaddexp(input, other, *, out=None):
+    """`log(exp(x) + exp(y))` elementwise, without overflow.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_logaddexp_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logaddexp_out, "logaddexp_out", _S_logaddexp, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logaddexp(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logaddexp, "logaddexp", _S_logaddexp, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logaddexp.__name__ = _logaddexp.__qualname__ = "logaddexp"
+
+_S_logaddexp2 = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _logaddexp2(input, other, *, out=None):
+    """`log2(2^x + 2^y)` elementwise, without overflow.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_logaddexp2_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_logaddexp2_out, "logaddexp2_out", _S_logaddexp2, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_logaddexp2(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_logaddexp2, "logaddexp2", _S_logaddexp2, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_logaddexp2.__name__ = _logaddexp2.__qualname__ = "logaddexp2"
+
+_S_xlogy = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _xlogy(input, other, *, out=None):
+    """`x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_xlogy_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_xlogy_out, "xlogy_out", _S_xlogy, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_xlogy(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_xlogy, "xlogy", _S_xlogy, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_xlogy.__name__ = _xlogy.__qualname__ = "xlogy"
+
+_S_xlogy_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _xlogy_(input, other):
+    """In-place form of `xlogy`: `x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    `x log(y)` elementwise, 0 where `x` is 0 and `y` is a number.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_xlogy_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_xlogy_, "xlogy_", _S_xlogy_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_xlogy_.__name__ = _xlogy_.__qualname__ = "xlogy_"
+
+_S_ldexp = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _ldexp(input, other, *, out=None):
+    """`x 2^y` elementwise.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape; floating point.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    if out is not None:
+        try:
+            h = _fast.flam_ldexp_out(input._h, other._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_ldexp_out, "ldexp_out", _S_ldexp, (input, other), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_ldexp(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ldexp, "ldexp", _S_ldexp, (input, other))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_ldexp.__name__ = _ldexp.__qualname__ = "ldexp"
+
+_S_ldexp_ = (("input", "tensor", None, ""), ("other", "tensor", None, ""),)
+
+
+def _ldexp_(input, other):
+    """In-place form of `ldexp`: `x 2^y` elementwise.
+
+    `x 2^y` elementwise.
+
+    - `input`: any dtype.
+    - `other`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if other.__class__ in _NUMBERS:
+        other = _scalar(other)
+    try:
+        h = _fast.flam_ldexp_(input._h, other._h)
+    except _RETRY:
+        h = _slow(_fast.flam_ldexp_, "ldexp_", _S_ldexp_, (input, other))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_ldexp_.__name__ = _ldexp_.__qualname__ = "ldexp_"
+
+_S_float_power = (("input", "tensor", None, ""), ("exponent", "tensor", None, ""),)
+
+
+def _float_power(input, exponent, *, out=None):
+    """Powers, computed in float64.
+
+    - `input`: a number or any tensor.
+    - `exponent`: a number or a tensor that broadcasts with `input`.
+    - returns: the broadcast shape, f64.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if exponent.__class__ in _NUMBERS:
+        exponent = _scalar(exponent)
+    if out is not None:
+        try:
+            h = _fast.flam_float_power_out(input._h, exponent._h, out._h)
+        except _RETRY:
+            h = _slow(_fast.flam_float_power_out, "float_power_out", _S_float_power, (input, exponent), out._h)
+        if not h:
+            _raise()
+        _rel(h)
+        return out
+    try:
+        h = _fast.flam_float_power(input._h, exponent._h)
+    except _RETRY:
+        h = _slow(_fast.flam_float_power, "float_power", _S_float_power, (input, exponent))
+    if not h:
+        _raise()
+    t = _new(Tensor)
+    t._h = h
+    return t
+
+
+_float_power.__name__ = _float_power.__qualname__ = "float_power"
+
+_S_float_power_ = (("input", "tensor", None, ""), ("exponent", "tensor", None, ""),)
+
+
+def _float_power_(input, exponent):
+    """In-place form of `float_power`: powers, computed in float64.
+
+    Powers, computed in float64.
+
+    - `input`: a number or any tensor.
+    - `exponent`: a number or a tensor that broadcasts with `input`.
+    - returns: `input`, another handle to the same tensor.
+    - errors: `ShapeError`; `DeviceMismatchError`.
+    """
+    if exponent.__class__ in _NUMBERS:
+        exponent = _scalar(exponent)
+    try:
+        h = _fast.flam_float_power_(input._h, exponent._h)
+    except _RETRY:
+        h = _slow(_fast.flam_float_power_, "float_power_", _S_float_power_, (input, exponent))
+    if not h:
+        _raise()
+    _rel(h)
+    return input
+
+
+_float_power_.__name__ = _float_power_.__qualname__ = "float_power_"
+
 _S_where = (("condition", "tensor", None, ""), ("input", "tensor", None, ""), ("other", "tensor", None, ""),)
 
 
@@ -10034,16 +13368,23 @@ TORCH = {
     "acosh_": _acosh_,
     "add": _add,
     "add_": _add_,
+    "addbmm": _addbmm,
+    "addbmm_": _addbmm_,
     "addcdiv": _addcdiv,
     "addcdiv_": _addcdiv_,
     "addcmul": _addcmul,
     "addcmul_": _addcmul_,
     "addmm": _addmm,
     "addmm_": _addmm_,
+    "addmv": _addmv,
+    "addmv_": _addmv_,
+    "addr": _addr,
+    "addr_": _addr_,
     "all": _all,
     "allclose": _allclose,
     "amax": _amax,
     "amin": _amin,
+    "aminmax": _aminmax,
     "any": _any,
     "arccos": _acos,
     "arccos_": _acos_,
@@ -10062,6 +13403,7 @@ TORCH = {
     "are_deterministic_algorithms_enabled": _are_deterministic_algorithms_enabled,
     "argmax": _argmax,
     "argmin": _argmin,
+    "argsort": _argsort,
     "argwhere": _nonzero,
     "as_strided": _as_strided,
     "asin": _asin,
@@ -10080,6 +13422,7 @@ TORCH = {
     "baddbmm": _baddbmm,
     "baddbmm_": _baddbmm_,
     "bernoulli": _bernoulli,
+    "bincount": _bincount,
     "bitwise_and": _bitwise_and,
     "bitwise_and_": _bitwise_and_,
     "bitwise_left_shift": _bitwise_left_shift,
@@ -10092,10 +13435,14 @@ TORCH = {
     "bitwise_right_shift_": _bitwise_right_shift_,
     "bitwise_xor": _bitwise_xor,
     "bitwise_xor_": _bitwise_xor_,
+    "block_diag": _block_diag,
     "bmm": _bmm,
     "broadcast_tensors": _broadcast_tensors,
     "broadcast_to": _broadcast_to,
+    "bucketize": _bucketize,
+    "cartesian_prod": _cartesian_prod,
     "cat": _cat,
+    "cdist": _cdist,
     "ceil": _ceil,
     "ceil_": _ceil_,
     "celu": _celu,
@@ -10110,22 +13457,42 @@ TORCH = {
     "clip": _clamp,
     "clip_": _clamp_,
     "clone": _clone,
+    "column_stack": _column_stack,
+    "combinations": _combinations,
     "concat": _cat,
     "concatenate": _cat,
     "conv1d": _conv1d,
     "conv2d": _conv2d,
     "conv_transpose2d": _conv_transpose2d,
+    "copysign": _copysign,
+    "copysign_": _copysign_,
+    "corrcoef": _corrcoef,
     "cos": _cos,
     "cos_": _cos_,
     "cosh": _cosh,
     "cosh_": _cosh_,
     "count_nonzero": _count_nonzero,
+    "cov": _cov,
+    "cross": _cross,
+    "cummax": _cummax,
+    "cummin": _cummin,
     "cumprod": _cumprod,
     "cumprod_": _cumprod_,
     "cumsum": _cumsum,
     "cumsum_": _cumsum_,
+    "cumulative_trapezoid": _overloaded("cumulative_trapezoid", (_cumulative_trapezoid_dx, _S_cumulative_trapezoid_dx), (_cumulative_trapezoid, _S_cumulative_trapezoid)),
+    "deg2rad": _deg2rad,
+    "deg2rad_": _deg2rad_,
     "detach": _detach,
+    "diag": _diag,
+    "diag_embed": _diag_embed,
+    "diagflat": _diagflat,
     "diagonal": _diagonal,
+    "diagonal_scatter": _diagonal_scatter,
+    "diff": _diff,
+    "digamma": _digamma,
+    "digamma_": _digamma_,
+    "dist": _dist,
     "div": _div,
     "div_": _div_,
     "divide": _div,
@@ -10133,6 +13500,7 @@ TORCH = {
     "dot": _dot,
     "dropout": _dropout,
     "dropout_": _dropout_,
+    "dsplit": _overloaded("dsplit", (_dsplit, _S_dsplit), (_dsplit_at, _S_dsplit_at)),
     "dstack": _dstack,
     "empty": _empty,
     "empty_like": _empty_like,
@@ -10144,6 +13512,8 @@ TORCH = {
     "erf_": _erf_,
     "erfc": _erfc,
     "erfc_": _erfc_,
+    "erfinv": _erfinv,
+    "erfinv_": _erfinv_,
     "exp": _exp,
     "exp2": _exp2,
     "exp2_": _exp2_,
@@ -10157,6 +13527,8 @@ TORCH = {
     "flip": _flip,
     "fliplr": _fliplr,
     "flipud": _flipud,
+    "float_power": _float_power,
+    "float_power_": _float_power_,
     "floor": _floor,
     "floor_": _floor_,
     "floor_divide": _floor_divide,
@@ -10179,7 +13551,13 @@ TORCH = {
     "greater_equal_": _ge_,
     "gt": _gt,
     "gt_": _gt_,
+    "heaviside": _heaviside,
+    "heaviside_": _heaviside_,
+    "histc": _histc,
+    "hsplit": _overloaded("hsplit", (_hsplit, _S_hsplit), (_hsplit_at, _S_hsplit_at)),
     "hstack": _hstack,
+    "hypot": _hypot,
+    "hypot_": _hypot_,
     "index_add": _index_add,
     "index_add_": _index_add_,
     "index_copy": _index_copy,
@@ -10187,11 +13565,19 @@ TORCH = {
     "index_fill": _index_fill,
     "index_fill_": _index_fill_,
     "index_select": _index_select,
+    "inner": _inner,
     "is_deterministic_algorithms_warn_only_enabled": _is_deterministic_algorithms_warn_only_enabled,
     "isclose": _isclose,
     "isfinite": _isfinite,
+    "isin": _isin,
     "isinf": _isinf,
     "isnan": _isnan,
+    "isneginf": _isneginf,
+    "isposinf": _isposinf,
+    "kron": _kron,
+    "kthvalue": _kthvalue,
+    "ldexp": _ldexp,
+    "ldexp_": _ldexp_,
     "le": _le,
     "le_": _le_,
     "lerp": _lerp,
@@ -10200,6 +13586,8 @@ TORCH = {
     "less_": _lt_,
     "less_equal": _le,
     "less_equal_": _le_,
+    "lgamma": _lgamma,
+    "lgamma_": _lgamma_,
     "linspace": _linspace,
     "log": _log,
     "log10": _log10,
@@ -10210,6 +13598,9 @@ TORCH = {
     "log2_": _log2_,
     "log_": _log_,
     "log_softmax": _log_softmax,
+    "logaddexp": _logaddexp,
+    "logaddexp2": _logaddexp2,
+    "logcumsumexp": _logcumsumexp,
     "logical_and": _logical_and,
     "logical_and_": _logical_and_,
     "logical_not": _logical_not,
@@ -10218,6 +13609,8 @@ TORCH = {
     "logical_or_": _logical_or_,
     "logical_xor": _logical_xor,
     "logical_xor_": _logical_xor_,
+    "logit": _logit,
+    "logit_": _logit_,
     "logspace": _logspace,
     "logsumexp": _logsumexp,
     "lt": _lt,
@@ -10232,18 +13625,26 @@ TORCH = {
     "max_pool2d": _max_pool2d,
     "maximum": _maximum,
     "mean": _mean,
+    "median": _overloaded("median", (_median, _S_median), (_median_dim, _S_median_dim)),
     "meshgrid": _meshgrid,
     "min": _overloaded("min", (_minimum, _S_minimum), (_min, _S_min), (_min_dim, _S_min_dim)),
     "minimum": _minimum,
     "mm": _mm,
+    "mode": _mode,
     "moveaxis": _movedim,
     "movedim": _movedim,
+    "msort": _msort,
     "mul": _mul,
     "mul_": _mul_,
     "multinomial": _multinomial,
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
+    "nan_to_num": _nan_to_num,
+    "nan_to_num_": _nan_to_num_,
+    "nanmean": _nanmean,
+    "nanmedian": _overloaded("nanmedian", (_nanmedian, _S_nanmedian), (_nanmedian_dim, _S_nanmedian_dim)),
+    "nanquantile": _nanquantile,
     "nansum": _nansum,
     "narrow": _narrow,
     "ne": _ne,
@@ -10260,10 +13661,14 @@ TORCH = {
     "ones_like": _ones_like,
     "outer": _outer,
     "permute": _permute,
+    "polygamma": _polygamma,
     "positive": _positive,
     "pow": _pow,
     "pow_": _pow_,
     "prod": _prod,
+    "quantile": _quantile,
+    "rad2deg": _rad2deg,
+    "rad2deg_": _rad2deg_,
     "rand": _rand,
     "rand_like": _rand_like,
     "randn": _randn,
@@ -10276,9 +13681,12 @@ TORCH = {
     "relu_": _relu_,
     "remainder": _remainder,
     "remainder_": _remainder_,
-    "repeat_interleave": _repeat_interleave,
+    "renorm": _renorm,
+    "renorm_": _renorm_,
+    "repeat_interleave": _overloaded("repeat_interleave", (_repeat_interleave_each, _S_repeat_interleave_each), (_repeat_interleave, _S_repeat_interleave)),
     "reshape": _reshape,
     "roll": _roll,
+    "rot90": _rot90,
     "round": _round,
     "round_": _round_,
     "row_stack": _vstack,
@@ -10289,7 +13697,11 @@ TORCH = {
     "scatter_": _scatter_,
     "scatter_add": _scatter_add,
     "scatter_add_": _scatter_add_,
+    "scatter_reduce": _scatter_reduce,
+    "scatter_reduce_": _scatter_reduce_,
+    "searchsorted": _searchsorted,
     "select": _select,
+    "select_scatter": _select_scatter,
     "selu": _selu,
     "selu_": _selu_,
     "set_num_threads": _set_num_threads,
@@ -10299,11 +13711,16 @@ TORCH = {
     "sigmoid_": _sigmoid_,
     "sign": _sign,
     "sign_": _sign_,
+    "signbit": _signbit,
     "sin": _sin,
     "sin_": _sin_,
+    "sinc": _sinc,
+    "sinc_": _sinc_,
     "sinh": _sinh,
     "sinh_": _sinh_,
+    "slice_scatter": _slice_scatter,
     "softmax": _softmax,
+    "sort": _sort,
     "split": _overloaded("split", (_split, _S_split), (_split_with_sizes, _S_split_with_sizes)),
     "split_with_sizes": _split_with_sizes,
     "sqrt": _sqrt,
@@ -10313,6 +13730,7 @@ TORCH = {
     "squeeze": _squeeze,
     "stack": _stack,
     "std": _overloaded("std", (_std, _S_std), (_std_unbiased, _S_std_unbiased)),
+    "std_mean": _overloaded("std_mean", (_std_mean, _S_std_mean), (_std_mean_unbiased, _S_std_mean_unbiased)),
     "sub": _sub,
     "sub_": _sub_,
     "sum": _sum,
@@ -10325,14 +13743,21 @@ TORCH = {
     "tan_": _tan_,
     "tanh": _tanh,
     "tanh_": _tanh_,
+    "tensor_split": _overloaded("tensor_split", (_tensor_split, _S_tensor_split), (_tensor_split_at, _S_tensor_split_at)),
     "threshold": _threshold,
     "threshold_": _threshold_,
     "tile": _tile,
+    "topk": _topk,
+    "trace": _trace,
     "transpose": _transpose,
+    "trapezoid": _overloaded("trapezoid", (_trapezoid_dx, _S_trapezoid_dx), (_trapezoid, _S_trapezoid)),
+    "trapz": _overloaded("trapz", (_trapezoid_dx, _S_trapezoid_dx), (_trapezoid, _S_trapezoid)),
     "tril": _tril,
     "tril_": _tril_,
+    "tril_indices": _tril_indices,
     "triu": _triu,
     "triu_": _triu_,
+    "triu_indices": _triu_indices,
     "true_divide": _div,
     "true_divide_": _div_,
     "trunc": _trunc,
@@ -10341,9 +13766,15 @@ TORCH = {
     "unflatten": _unflatten,
     "unsqueeze": _unsqueeze,
     "use_deterministic_algorithms": _use_deterministic_algorithms,
+    "vander": _vander,
     "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
+    "var_mean": _overloaded("var_mean", (_var_mean, _S_var_mean), (_var_mean_unbiased, _S_var_mean_unbiased)),
+    "vdot": _vdot,
+    "vsplit": _overloaded("vsplit", (_vsplit, _S_vsplit), (_vsplit_at, _S_vsplit_at)),
     "vstack": _vstack,
     "where": _overloaded("where", (_nonzero_tuple, _S_nonzero_tuple), (_where, _S_where)),
+    "xlogy": _xlogy,
+    "xlogy_": _xlogy_,
     "zeros": _zeros,
     "zeros_like": _zeros_like,
 }
@@ -10358,16 +13789,23 @@ TENSOR = {
     "acosh_": _acosh_,
     "add": _add,
     "add_": _add_,
+    "addbmm": _addbmm,
+    "addbmm_": _addbmm_,
     "addcdiv": _addcdiv,
     "addcdiv_": _addcdiv_,
     "addcmul": _addcmul,
     "addcmul_": _addcmul_,
     "addmm": _addmm,
     "addmm_": _addmm_,
+    "addmv": _addmv,
+    "addmv_": _addmv_,
+    "addr": _addr,
+    "addr_": _addr_,
     "all": _all,
     "allclose": _allclose,
     "amax": _amax,
     "amin": _amin,
+    "aminmax": _aminmax,
     "any": _any,
     "arccos": _acos,
     "arccos_": _acos_,
@@ -10385,6 +13823,7 @@ TENSOR = {
     "arctanh_": _atanh_,
     "argmax": _argmax,
     "argmin": _argmin,
+    "argsort": _argsort,
     "argwhere": _nonzero,
     "as_strided": _as_strided,
     "asin": _asin,
@@ -10401,6 +13840,7 @@ TENSOR = {
     "baddbmm_": _baddbmm_,
     "bernoulli": _bernoulli,
     "bernoulli_": _bernoulli_,
+    "bincount": _bincount,
     "bitwise_and": _bitwise_and,
     "bitwise_and_": _bitwise_and_,
     "bitwise_left_shift": _bitwise_left_shift,
@@ -10429,22 +13869,40 @@ TENSOR = {
     "clone": _clone,
     "contiguous": _contiguous,
     "copy_": _copy_,
+    "copysign": _copysign,
+    "copysign_": _copysign_,
+    "corrcoef": _corrcoef,
     "cos": _cos,
     "cos_": _cos_,
     "cosh": _cosh,
     "cosh_": _cosh_,
     "count_nonzero": _count_nonzero,
+    "cov": _cov,
+    "cross": _cross,
+    "cummax": _cummax,
+    "cummin": _cummin,
     "cumprod": _cumprod,
     "cumprod_": _cumprod_,
     "cumsum": _cumsum,
     "cumsum_": _cumsum_,
+    "deg2rad": _deg2rad,
+    "deg2rad_": _deg2rad_,
     "detach": _detach,
+    "diag": _diag,
+    "diag_embed": _diag_embed,
+    "diagflat": _diagflat,
     "diagonal": _diagonal,
+    "diagonal_scatter": _diagonal_scatter,
+    "diff": _diff,
+    "digamma": _digamma,
+    "digamma_": _digamma_,
+    "dist": _dist,
     "div": _div,
     "div_": _div_,
     "divide": _div,
     "divide_": _div_,
     "dot": _dot,
+    "dsplit": _overloaded("dsplit", (_dsplit, _S_dsplit), (_dsplit_at, _S_dsplit_at)),
     "eq": _eq,
     "eq_": _eq_,
     "equal": _equal,
@@ -10452,6 +13910,8 @@ TENSOR = {
     "erf_": _erf_,
     "erfc": _erfc,
     "erfc_": _erfc_,
+    "erfinv": _erfinv,
+    "erfinv_": _erfinv_,
     "exp": _exp,
     "exp2": _exp2,
     "exp2_": _exp2_,
@@ -10462,12 +13922,15 @@ TENSOR = {
     "expm1_": _expm1_,
     "exponential_": _exponential_,
     "fill_": _fill_,
+    "fill_diagonal_": _fill_diagonal_,
     "fix": _trunc,
     "fix_": _trunc_,
     "flatten": _flatten,
     "flip": _flip,
     "fliplr": _fliplr,
     "flipud": _flipud,
+    "float_power": _float_power,
+    "float_power_": _float_power_,
     "floor": _floor,
     "floor_": _floor_,
     "floor_divide": _floor_divide,
@@ -10487,6 +13950,12 @@ TENSOR = {
     "greater_equal_": _ge_,
     "gt": _gt,
     "gt_": _gt_,
+    "heaviside": _heaviside,
+    "heaviside_": _heaviside_,
+    "histc": _histc,
+    "hsplit": _overloaded("hsplit", (_hsplit, _S_hsplit), (_hsplit_at, _S_hsplit_at)),
+    "hypot": _hypot,
+    "hypot_": _hypot_,
     "index_add": _index_add,
     "index_add_": _index_add_,
     "index_copy": _index_copy,
@@ -10494,10 +13963,17 @@ TENSOR = {
     "index_fill": _index_fill,
     "index_fill_": _index_fill_,
     "index_select": _index_select,
+    "inner": _inner,
     "isclose": _isclose,
     "isfinite": _isfinite,
     "isinf": _isinf,
     "isnan": _isnan,
+    "isneginf": _isneginf,
+    "isposinf": _isposinf,
+    "kron": _kron,
+    "kthvalue": _kthvalue,
+    "ldexp": _ldexp,
+    "ldexp_": _ldexp_,
     "le": _le,
     "le_": _le_,
     "lerp": _lerp,
@@ -10506,6 +13982,8 @@ TENSOR = {
     "less_": _lt_,
     "less_equal": _le,
     "less_equal_": _le_,
+    "lgamma": _lgamma,
+    "lgamma_": _lgamma_,
     "log": _log,
     "log10": _log10,
     "log10_": _log10_,
@@ -10515,6 +13993,9 @@ TENSOR = {
     "log2_": _log2_,
     "log_": _log_,
     "log_softmax": _log_softmax,
+    "logaddexp": _logaddexp,
+    "logaddexp2": _logaddexp2,
+    "logcumsumexp": _logcumsumexp,
     "logical_and": _logical_and,
     "logical_and_": _logical_and_,
     "logical_not": _logical_not,
@@ -10523,6 +14004,8 @@ TENSOR = {
     "logical_or_": _logical_or_,
     "logical_xor": _logical_xor,
     "logical_xor_": _logical_xor_,
+    "logit": _logit,
+    "logit_": _logit_,
     "logsumexp": _logsumexp,
     "lt": _lt,
     "lt_": _lt_,
@@ -10535,17 +14018,25 @@ TENSOR = {
     "max": _overloaded("max", (_maximum, _S_maximum), (_max, _S_max), (_max_dim, _S_max_dim)),
     "maximum": _maximum,
     "mean": _mean,
+    "median": _overloaded("median", (_median, _S_median), (_median_dim, _S_median_dim)),
     "min": _overloaded("min", (_minimum, _S_minimum), (_min, _S_min), (_min_dim, _S_min_dim)),
     "minimum": _minimum,
     "mm": _mm,
+    "mode": _mode,
     "moveaxis": _movedim,
     "movedim": _movedim,
+    "msort": _msort,
     "mul": _mul,
     "mul_": _mul_,
     "multinomial": _multinomial,
     "multiply": _mul,
     "multiply_": _mul_,
     "mv": _mv,
+    "nan_to_num": _nan_to_num,
+    "nan_to_num_": _nan_to_num_,
+    "nanmean": _nanmean,
+    "nanmedian": _overloaded("nanmedian", (_nanmedian, _S_nanmedian), (_nanmedian_dim, _S_nanmedian_dim)),
+    "nanquantile": _nanquantile,
     "nansum": _nansum,
     "narrow": _narrow,
     "ne": _ne,
@@ -10565,6 +14056,9 @@ TENSOR = {
     "pow": _pow,
     "pow_": _pow_,
     "prod": _prod,
+    "quantile": _quantile,
+    "rad2deg": _rad2deg,
+    "rad2deg_": _rad2deg_,
     "ravel": _ravel,
     "reciprocal": _reciprocal,
     "reciprocal_": _reciprocal_,
@@ -10572,12 +14066,15 @@ TENSOR = {
     "relu_": _relu_,
     "remainder": _remainder,
     "remainder_": _remainder_,
+    "renorm": _renorm,
+    "renorm_": _renorm_,
     "repeat": _repeat,
-    "repeat_interleave": _repeat_interleave,
+    "repeat_interleave": _overloaded("repeat_interleave", (_repeat_interleave_each, _S_repeat_interleave_each), (_repeat_interleave, _S_repeat_interleave)),
     "reshape": _reshape,
     "reshape_as": _reshape_as,
     "resize_": _resize_,
     "roll": _roll,
+    "rot90": _rot90,
     "round": _round,
     "round_": _round_,
     "rsqrt": _rsqrt,
@@ -10586,18 +14083,26 @@ TENSOR = {
     "scatter_": _scatter_,
     "scatter_add": _scatter_add,
     "scatter_add_": _scatter_add_,
+    "scatter_reduce": _scatter_reduce,
+    "scatter_reduce_": _scatter_reduce_,
     "select": _select,
+    "select_scatter": _select_scatter,
     "sgn": _sign,
     "sgn_": _sign_,
     "sigmoid": _sigmoid,
     "sigmoid_": _sigmoid_,
     "sign": _sign,
     "sign_": _sign_,
+    "signbit": _signbit,
     "sin": _sin,
     "sin_": _sin_,
+    "sinc": _sinc,
+    "sinc_": _sinc_,
     "sinh": _sinh,
     "sinh_": _sinh_,
+    "slice_scatter": _slice_scatter,
     "softmax": _softmax,
+    "sort": _sort,
     "split": _overloaded("split", (_split, _S_split), (_split_with_sizes, _S_split_with_sizes)),
     "split_with_sizes": _split_with_sizes,
     "sqrt": _sqrt,
@@ -10622,7 +14127,10 @@ TENSOR = {
     "tan_": _tan_,
     "tanh": _tanh,
     "tanh_": _tanh_,
+    "tensor_split": _overloaded("tensor_split", (_tensor_split, _S_tensor_split), (_tensor_split_at, _S_tensor_split_at)),
     "tile": _tile,
+    "topk": _topk,
+    "trace": _trace,
     "transpose": _transpose,
     "transpose_": _transpose_,
     "tril": _tril,
@@ -10640,9 +14148,13 @@ TENSOR = {
     "unsqueeze": _unsqueeze,
     "unsqueeze_": _unsqueeze_,
     "var": _overloaded("var", (_var, _S_var), (_var_unbiased, _S_var_unbiased)),
+    "vdot": _vdot,
     "view": _view,
     "view_as": _view_as,
+    "vsplit": _overloaded("vsplit", (_vsplit, _S_vsplit), (_vsplit_at, _S_vsplit_at)),
     "where": _where_of,
+    "xlogy": _xlogy,
+    "xlogy_": _xlogy_,
     "zero_": _zero_,
 }
 FUNCTIONAL = {

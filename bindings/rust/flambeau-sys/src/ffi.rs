@@ -172,6 +172,7 @@ fn bindgen_test_layout_flam_format_options() {
         ),
     );
 }
+pub type flam_scatter_rule = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct flam_node {
@@ -573,6 +574,9 @@ fn bindgen_test_layout_flam_loader_options() {
 }
 pub type flam_index_kind = i32;
 pub type flam_meshgrid_indexing = i32;
+pub type flam_cdist_mode = i32;
+pub type flam_side = i32;
+pub type flam_interpolation = i32;
 pub type flam_fan = i32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

@@ -263,6 +263,103 @@ extern "C" {
     pub fn flam_get_default_dtype() -> flam_dtype;
     pub fn flam_set_default_device(device: flam_device) -> flam_status;
     pub fn flam_get_default_device() -> flam_device;
+    pub fn flam_rot90(
+        input: *const flam_tensor,
+        k: i64,
+        dims: *const i64,
+        n_dims: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_cartesian_prod(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_combinations(
+        input: *const flam_tensor,
+        r: i64,
+        with_replacement: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_column_stack(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_tensor_split(
+        input: *const flam_tensor,
+        sections: i64,
+        dim: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_tensor_split_at(
+        input: *const flam_tensor,
+        indices: *const i64,
+        n_indices: usize,
+        dim: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_hsplit(
+        input: *const flam_tensor,
+        sections: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_hsplit_at(
+        input: *const flam_tensor,
+        indices: *const i64,
+        n_indices: usize,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_vsplit(
+        input: *const flam_tensor,
+        sections: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_vsplit_at(
+        input: *const flam_tensor,
+        indices: *const i64,
+        n_indices: usize,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_dsplit(
+        input: *const flam_tensor,
+        sections: i64,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_dsplit_at(
+        input: *const flam_tensor,
+        indices: *const i64,
+        n_indices: usize,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_select_scatter(
+        input: *const flam_tensor,
+        src: *const flam_tensor,
+        dim: i64,
+        index: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_slice_scatter(
+        input: *const flam_tensor,
+        src: *const flam_tensor,
+        dim: i64,
+        start: *const i64,
+        end: *const i64,
+        step: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_diagonal_scatter(
+        input: *const flam_tensor,
+        src: *const flam_tensor,
+        offset: i64,
+        dim1: i64,
+        dim2: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_reduce(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+        reduce: flam_scatter_rule,
+        include_self: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_repeat_interleave_each(
+        input: *const flam_tensor,
+        repeats: *const flam_tensor,
+        dim: *const i64,
+        output_size: *const i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_fill_diagonal_(
+        input: *mut flam_tensor,
+        fill_value: *const flam_tensor,
+        wrap: flam_bool,
+    ) -> *mut flam_tensor;
     pub fn flam_backward(
         tensors: *const *const flam_tensor,
         n_tensors: usize,
@@ -466,6 +563,19 @@ extern "C" {
         other: *const flam_tensor,
         out_equal: *mut flam_bool,
     ) -> flam_status;
+    pub fn flam_einsum(
+        equation: *const ::std::os::raw::c_char,
+        operands: *const *const flam_tensor,
+        n_operands: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_tensordot(
+        a: *const flam_tensor,
+        b: *const flam_tensor,
+        dims_a: *const i64,
+        n_dims_a: usize,
+        dims_b: *const i64,
+        n_dims_b: usize,
+    ) -> *mut flam_tensor;
     pub fn flam_conv1d(
         input: *const flam_tensor,
         weight: *const flam_tensor,
@@ -872,6 +982,150 @@ extern "C" {
         beta: f64,
         alpha: f64,
     ) -> *mut flam_tensor;
+    pub fn flam_addmv(
+        input: *const flam_tensor,
+        mat: *const flam_tensor,
+        vec: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_addr(
+        input: *const flam_tensor,
+        vec1: *const flam_tensor,
+        vec2: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_addbmm(
+        input: *const flam_tensor,
+        batch1: *const flam_tensor,
+        batch2: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_inner(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_vdot(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_kron(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_cross(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        dim: *const i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_trace(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_diag(input: *const flam_tensor, diagonal: i64) -> *mut flam_tensor;
+    pub fn flam_diag_embed(
+        input: *const flam_tensor,
+        offset: i64,
+        dim1: i64,
+        dim2: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_diagflat(input: *const flam_tensor, offset: i64) -> *mut flam_tensor;
+    pub fn flam_tril_indices(
+        row: i64,
+        col: i64,
+        offset: i64,
+        dtype: flam_dtype,
+        device: flam_device,
+    ) -> *mut flam_tensor;
+    pub fn flam_triu_indices(
+        row: i64,
+        col: i64,
+        offset: i64,
+        dtype: flam_dtype,
+        device: flam_device,
+    ) -> *mut flam_tensor;
+    pub fn flam_cdist(
+        x1: *const flam_tensor,
+        x2: *const flam_tensor,
+        p: f64,
+        compute_mode: flam_cdist_mode,
+    ) -> *mut flam_tensor;
+    pub fn flam_dist(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        p: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_renorm(
+        input: *const flam_tensor,
+        p: f64,
+        dim: i64,
+        maxnorm: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_block_diag(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+    ) -> *mut flam_tensor;
+    pub fn flam_vander(
+        x: *const flam_tensor,
+        N: *const i64,
+        increasing: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_var_mean(
+        input: *const flam_tensor,
+        dim: *const i64,
+        n_dim: usize,
+        correction: f64,
+        keepdim: flam_bool,
+        out_var: *mut *mut flam_tensor,
+        out_mean: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_var_mean_unbiased(
+        input: *const flam_tensor,
+        dim: *const i64,
+        n_dim: usize,
+        unbiased: flam_bool,
+        keepdim: flam_bool,
+        out_var: *mut *mut flam_tensor,
+        out_mean: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_std_mean(
+        input: *const flam_tensor,
+        dim: *const i64,
+        n_dim: usize,
+        correction: f64,
+        keepdim: flam_bool,
+        out_std: *mut *mut flam_tensor,
+        out_mean: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_std_mean_unbiased(
+        input: *const flam_tensor,
+        dim: *const i64,
+        n_dim: usize,
+        unbiased: flam_bool,
+        keepdim: flam_bool,
+        out_std: *mut *mut flam_tensor,
+        out_mean: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_nanmean(
+        input: *const flam_tensor,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+    ) -> *mut flam_tensor;
+    pub fn flam_aminmax(
+        input: *const flam_tensor,
+        dim: *const i64,
+        keepdim: flam_bool,
+        out_min: *mut *mut flam_tensor,
+        out_max: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_cov(
+        input: *const flam_tensor,
+        correction: i64,
+        fweights: *const flam_tensor,
+        aweights: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_corrcoef(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_abs(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_neg(input: *const flam_tensor) -> *mut flam_tensor;
     pub fn flam_positive(input: *const flam_tensor) -> *mut flam_tensor;
@@ -1139,6 +1393,207 @@ extern "C" {
         dim: i64,
         dtype: flam_dtype,
     ) -> *mut flam_tensor;
+    pub fn flam_cummax(
+        input: *const flam_tensor,
+        dim: i64,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_cummin(
+        input: *const flam_tensor,
+        dim: i64,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_logcumsumexp(input: *const flam_tensor, dim: i64) -> *mut flam_tensor;
+    pub fn flam_diff(
+        input: *const flam_tensor,
+        n: i64,
+        dim: i64,
+        prepend: *const flam_tensor,
+        append: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_trapezoid_dx(
+        y: *const flam_tensor,
+        dx: f64,
+        dim: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_trapezoid(
+        y: *const flam_tensor,
+        x: *const flam_tensor,
+        dim: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_cumulative_trapezoid_dx(
+        y: *const flam_tensor,
+        dx: f64,
+        dim: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_cumulative_trapezoid(
+        y: *const flam_tensor,
+        x: *const flam_tensor,
+        dim: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_searchsorted(
+        sorted_sequence: *const flam_tensor,
+        input: *const flam_tensor,
+        out_int32: flam_bool,
+        right: flam_bool,
+        side: flam_side,
+        sorter: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_bucketize(
+        input: *const flam_tensor,
+        boundaries: *const flam_tensor,
+        out_int32: flam_bool,
+        right: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_isin(
+        elements: *const flam_tensor,
+        test_elements: *const flam_tensor,
+        assume_unique: flam_bool,
+        invert: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_bincount(
+        input: *const flam_tensor,
+        weights: *const flam_tensor,
+        minlength: i64,
+    ) -> *mut flam_tensor;
+    pub fn flam_histc(
+        input: *const flam_tensor,
+        bins: i64,
+        min: f64,
+        max: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_sort(
+        input: *const flam_tensor,
+        dim: i64,
+        descending: flam_bool,
+        stable: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_argsort(
+        input: *const flam_tensor,
+        dim: i64,
+        descending: flam_bool,
+        stable: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_msort(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_topk(
+        input: *const flam_tensor,
+        k: i64,
+        dim: i64,
+        largest: flam_bool,
+        sorted: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_kthvalue(
+        input: *const flam_tensor,
+        k: i64,
+        dim: i64,
+        keepdim: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_median(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_median_dim(
+        input: *const flam_tensor,
+        dim: i64,
+        keepdim: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_nanmedian(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_nanmedian_dim(
+        input: *const flam_tensor,
+        dim: i64,
+        keepdim: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_mode(
+        input: *const flam_tensor,
+        dim: i64,
+        keepdim: flam_bool,
+        out_values: *mut *mut flam_tensor,
+        out_indices: *mut *mut flam_tensor,
+    ) -> flam_status;
+    pub fn flam_quantile(
+        input: *const flam_tensor,
+        q: *const flam_tensor,
+        dim: *const i64,
+        keepdim: flam_bool,
+        interpolation: flam_interpolation,
+    ) -> *mut flam_tensor;
+    pub fn flam_nanquantile(
+        input: *const flam_tensor,
+        q: *const flam_tensor,
+        dim: *const i64,
+        keepdim: flam_bool,
+        interpolation: flam_interpolation,
+    ) -> *mut flam_tensor;
+    pub fn flam_unique(
+        input: *const flam_tensor,
+        dim: *const i64,
+        return_inverse: flam_bool,
+        return_counts: flam_bool,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_unique_consecutive(
+        input: *const flam_tensor,
+        dim: *const i64,
+        return_inverse: flam_bool,
+        return_counts: flam_bool,
+    ) -> *mut flam_tensor_list;
+    pub fn flam_erfinv(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_lgamma(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_digamma(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_polygamma(n: i64, input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_logit(input: *const flam_tensor, eps: *const f64) -> *mut flam_tensor;
+    pub fn flam_sinc(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_deg2rad(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_rad2deg(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_signbit(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_isposinf(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_isneginf(input: *const flam_tensor) -> *mut flam_tensor;
+    pub fn flam_nan_to_num(
+        input: *const flam_tensor,
+        nan: *const f64,
+        posinf: *const f64,
+        neginf: *const f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_heaviside(
+        input: *const flam_tensor,
+        values: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_copysign(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_hypot(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_logaddexp(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_logaddexp2(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_xlogy(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ldexp(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_float_power(
+        input: *const flam_tensor,
+        exponent: *const flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_where(
         condition: *const flam_tensor,
         input: *const flam_tensor,
@@ -1201,6 +1656,28 @@ extern "C" {
         input: *mut flam_tensor,
         threshold: f64,
         value: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_column_stack_out(
+        tensors: *const *const flam_tensor,
+        n_tensors: usize,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_reduce_(
+        input: *mut flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+        reduce: flam_scatter_rule,
+        include_self: flam_bool,
+    ) -> *mut flam_tensor;
+    pub fn flam_scatter_reduce_out(
+        input: *const flam_tensor,
+        dim: i64,
+        index: *const flam_tensor,
+        src: *const flam_tensor,
+        reduce: flam_scatter_rule,
+        include_self: flam_bool,
+        out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_add_(
         input: *mut flam_tensor,
@@ -1596,6 +2073,98 @@ extern "C" {
         alpha: f64,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
+    pub fn flam_addmv_(
+        input: *mut flam_tensor,
+        mat: *const flam_tensor,
+        vec: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_addmv_out(
+        input: *const flam_tensor,
+        mat: *const flam_tensor,
+        vec: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_addr_(
+        input: *mut flam_tensor,
+        vec1: *const flam_tensor,
+        vec2: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_addr_out(
+        input: *const flam_tensor,
+        vec1: *const flam_tensor,
+        vec2: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_addbmm_(
+        input: *mut flam_tensor,
+        batch1: *const flam_tensor,
+        batch2: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_addbmm_out(
+        input: *const flam_tensor,
+        batch1: *const flam_tensor,
+        batch2: *const flam_tensor,
+        beta: f64,
+        alpha: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_inner_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_vdot_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_kron_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_cross_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        dim: *const i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_diag_out(
+        input: *const flam_tensor,
+        diagonal: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_renorm_(
+        input: *mut flam_tensor,
+        p: f64,
+        dim: i64,
+        maxnorm: f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_renorm_out(
+        input: *const flam_tensor,
+        p: f64,
+        dim: i64,
+        maxnorm: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_nanmean_out(
+        input: *const flam_tensor,
+        dim: *const i64,
+        n_dim: usize,
+        keepdim: flam_bool,
+        dtype: flam_dtype,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
     pub fn flam_abs_(input: *mut flam_tensor) -> *mut flam_tensor;
     pub fn flam_abs_out(
         input: *const flam_tensor,
@@ -1858,6 +2427,199 @@ extern "C" {
         input: *const flam_tensor,
         dim: i64,
         dtype: flam_dtype,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_logcumsumexp_out(
+        input: *const flam_tensor,
+        dim: i64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_diff_out(
+        input: *const flam_tensor,
+        n: i64,
+        dim: i64,
+        prepend: *const flam_tensor,
+        append: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_searchsorted_out(
+        sorted_sequence: *const flam_tensor,
+        input: *const flam_tensor,
+        out_int32: flam_bool,
+        right: flam_bool,
+        side: flam_side,
+        sorter: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_bucketize_out(
+        input: *const flam_tensor,
+        boundaries: *const flam_tensor,
+        out_int32: flam_bool,
+        right: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_isin_out(
+        elements: *const flam_tensor,
+        test_elements: *const flam_tensor,
+        assume_unique: flam_bool,
+        invert: flam_bool,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_histc_out(
+        input: *const flam_tensor,
+        bins: i64,
+        min: f64,
+        max: f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_msort_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_quantile_out(
+        input: *const flam_tensor,
+        q: *const flam_tensor,
+        dim: *const i64,
+        keepdim: flam_bool,
+        interpolation: flam_interpolation,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_nanquantile_out(
+        input: *const flam_tensor,
+        q: *const flam_tensor,
+        dim: *const i64,
+        keepdim: flam_bool,
+        interpolation: flam_interpolation,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_erfinv_(input: *mut flam_tensor) -> *mut flam_tensor;
+    pub fn flam_erfinv_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_lgamma_(input: *mut flam_tensor) -> *mut flam_tensor;
+    pub fn flam_lgamma_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_digamma_(input: *mut flam_tensor) -> *mut flam_tensor;
+    pub fn flam_digamma_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_polygamma_out(
+        n: i64,
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_logit_(input: *mut flam_tensor, eps: *const f64) -> *mut flam_tensor;
+    pub fn flam_logit_out(
+        input: *const flam_tensor,
+        eps: *const f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_sinc_(input: *mut flam_tensor) -> *mut flam_tensor;
+    pub fn flam_sinc_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_deg2rad_(input: *mut flam_tensor) -> *mut flam_tensor;
+    pub fn flam_deg2rad_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_rad2deg_(input: *mut flam_tensor) -> *mut flam_tensor;
+    pub fn flam_rad2deg_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_signbit_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_isposinf_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_isneginf_out(
+        input: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_nan_to_num_(
+        input: *mut flam_tensor,
+        nan: *const f64,
+        posinf: *const f64,
+        neginf: *const f64,
+    ) -> *mut flam_tensor;
+    pub fn flam_nan_to_num_out(
+        input: *const flam_tensor,
+        nan: *const f64,
+        posinf: *const f64,
+        neginf: *const f64,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_heaviside_(
+        input: *mut flam_tensor,
+        values: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_heaviside_out(
+        input: *const flam_tensor,
+        values: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_copysign_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_copysign_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_hypot_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_hypot_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_logaddexp_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_logaddexp2_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_xlogy_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_xlogy_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ldexp_(
+        input: *mut flam_tensor,
+        other: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_ldexp_out(
+        input: *const flam_tensor,
+        other: *const flam_tensor,
+        out: *mut flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_float_power_(
+        input: *mut flam_tensor,
+        exponent: *const flam_tensor,
+    ) -> *mut flam_tensor;
+    pub fn flam_float_power_out(
+        input: *const flam_tensor,
+        exponent: *const flam_tensor,
         out: *mut flam_tensor,
     ) -> *mut flam_tensor;
     pub fn flam_where_out(

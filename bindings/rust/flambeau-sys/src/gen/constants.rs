@@ -54,6 +54,13 @@ pub const FLAM_GELU_UNSPECIFIED: flam_gelu_form = 0;
 pub const FLAM_GELU_NONE: flam_gelu_form = 1;
 pub const FLAM_GELU_TANH: flam_gelu_form = 2;
 
+pub const FLAM_SCATTER_UNSPECIFIED: flam_scatter_rule = 0;
+pub const FLAM_SCATTER_SUM: flam_scatter_rule = 1;
+pub const FLAM_SCATTER_PROD: flam_scatter_rule = 2;
+pub const FLAM_SCATTER_MEAN: flam_scatter_rule = 3;
+pub const FLAM_SCATTER_AMAX: flam_scatter_rule = 4;
+pub const FLAM_SCATTER_AMIN: flam_scatter_rule = 5;
+
 pub const FLAM_ROUNDING_UNSPECIFIED: flam_rounding = 0;
 pub const FLAM_ROUNDING_TRUNC: flam_rounding = 1;
 pub const FLAM_ROUNDING_FLOOR: flam_rounding = 2;
@@ -82,6 +89,11 @@ pub const FLAM_ACTIVATION_GELU: flam_activation = 4;
 pub const FLAM_ACTIVATION_SILU: flam_activation = 5;
 pub const FLAM_ACTIVATION_IDENTITY: flam_activation = 6;
 
+pub const FLAM_CDIST_UNSPECIFIED: flam_cdist_mode = 0;
+pub const FLAM_CDIST_USE_MM_FOR_EUCLID_DIST_IF_NECESSARY: flam_cdist_mode = 1;
+pub const FLAM_CDIST_USE_MM_FOR_EUCLID_DIST: flam_cdist_mode = 2;
+pub const FLAM_CDIST_DONOT_USE_MM_FOR_EUCLID_DIST: flam_cdist_mode = 3;
+
 pub const FLAM_HOOK_UNSPECIFIED: flam_hook_moment = 0;
 pub const FLAM_HOOK_FORWARD_PRE: flam_hook_moment = 1;
 pub const FLAM_HOOK_FORWARD: flam_hook_moment = 2;
@@ -90,3 +102,14 @@ pub const FLAM_CYCLE_UNSPECIFIED: flam_cycle = 0;
 pub const FLAM_CYCLE_TRIANGULAR: flam_cycle = 1;
 pub const FLAM_CYCLE_TRIANGULAR2: flam_cycle = 2;
 pub const FLAM_CYCLE_EXP_RANGE: flam_cycle = 3;
+
+pub const FLAM_SIDE_UNSPECIFIED: flam_side = 0;
+pub const FLAM_SIDE_LEFT: flam_side = 1;
+pub const FLAM_SIDE_RIGHT: flam_side = 2;
+
+pub const FLAM_INTERPOLATION_UNSPECIFIED: flam_interpolation = 0;
+pub const FLAM_INTERPOLATION_LINEAR: flam_interpolation = 1;
+pub const FLAM_INTERPOLATION_LOWER: flam_interpolation = 2;
+pub const FLAM_INTERPOLATION_HIGHER: flam_interpolation = 3;
+pub const FLAM_INTERPOLATION_MIDPOINT: flam_interpolation = 4;
+pub const FLAM_INTERPOLATION_NEAREST: flam_interpolation = 5;

@@ -233,6 +233,42 @@ impl fmt::Debug for GeluForm {
     }
 }
 
+/// How values that meet in one place are joined.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct ScatterRule(pub i32);
+
+impl ScatterRule {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: ScatterRule = ScatterRule(0);
+    /// `SUM`
+    pub const SUM: ScatterRule = ScatterRule(1);
+    /// `PROD`
+    pub const PROD: ScatterRule = ScatterRule(2);
+    /// `MEAN`
+    pub const MEAN: ScatterRule = ScatterRule(3);
+    /// `AMAX`
+    pub const AMAX: ScatterRule = ScatterRule(4);
+    /// `AMIN`
+    pub const AMIN: ScatterRule = ScatterRule(5);
+}
+
+impl fmt::Debug for ScatterRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "SUM",
+            2 => "PROD",
+            3 => "MEAN",
+            4 => "AMAX",
+            5 => "AMIN",
+            other => return write!(f, "ScatterRule({})", other),
+        })
+    }
+}
+
 /// How a quotient is rounded; unspecified: not at all.
 ///
 /// A newer library may have values that this crate has no name for.
@@ -392,6 +428,36 @@ impl fmt::Debug for Activation {
     }
 }
 
+/// Whether `cdist` makes distances of products of matrices: faster, less exact.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct CdistMode(pub i32);
+
+impl CdistMode {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: CdistMode = CdistMode(0);
+    /// `USE_MM_FOR_EUCLID_DIST_IF_NECESSARY`
+    pub const USE_MM_FOR_EUCLID_DIST_IF_NECESSARY: CdistMode = CdistMode(1);
+    /// `USE_MM_FOR_EUCLID_DIST`
+    pub const USE_MM_FOR_EUCLID_DIST: CdistMode = CdistMode(2);
+    /// `DONOT_USE_MM_FOR_EUCLID_DIST`
+    pub const DONOT_USE_MM_FOR_EUCLID_DIST: CdistMode = CdistMode(3);
+}
+
+impl fmt::Debug for CdistMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "USE_MM_FOR_EUCLID_DIST_IF_NECESSARY",
+            2 => "USE_MM_FOR_EUCLID_DIST",
+            3 => "DONOT_USE_MM_FOR_EUCLID_DIST",
+            other => return write!(f, "CdistMode({})", other),
+        })
+    }
+}
+
 /// When a hook runs.
 ///
 /// A newer library may have values that this crate has no name for.
@@ -445,6 +511,69 @@ impl fmt::Debug for Cycle {
             2 => "TRIANGULAR2",
             3 => "EXP_RANGE",
             other => return write!(f, "Cycle({})", other),
+        })
+    }
+}
+
+/// On which side of equal elements a value belongs.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Side(pub i32);
+
+impl Side {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: Side = Side(0);
+    /// `LEFT`
+    pub const LEFT: Side = Side(1);
+    /// `RIGHT`
+    pub const RIGHT: Side = Side(2);
+}
+
+impl fmt::Debug for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "LEFT",
+            2 => "RIGHT",
+            other => return write!(f, "Side({})", other),
+        })
+    }
+}
+
+/// What `Tensor::quantile` takes between two elements.
+///
+/// A newer library may have values that this crate has no name for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Interpolation(pub i32);
+
+impl Interpolation {
+    /// `UNSPECIFIED`
+    pub const UNSPECIFIED: Interpolation = Interpolation(0);
+    /// `LINEAR`
+    pub const LINEAR: Interpolation = Interpolation(1);
+    /// `LOWER`
+    pub const LOWER: Interpolation = Interpolation(2);
+    /// `HIGHER`
+    pub const HIGHER: Interpolation = Interpolation(3);
+    /// `MIDPOINT`
+    pub const MIDPOINT: Interpolation = Interpolation(4);
+    /// `NEAREST`
+    pub const NEAREST: Interpolation = Interpolation(5);
+}
+
+impl fmt::Debug for Interpolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "UNSPECIFIED",
+            1 => "LINEAR",
+            2 => "LOWER",
+            3 => "HIGHER",
+            4 => "MIDPOINT",
+            5 => "NEAREST",
+            other => return write!(f, "Interpolation({})", other),
         })
     }
 }

@@ -19,6 +19,9 @@ pub use activation::*;
 mod amp;
 #[allow(unused_imports)]
 pub use amp::*;
+mod arrange;
+#[allow(unused_imports)]
+pub use arrange::*;
 mod autograd;
 #[allow(unused_imports)]
 pub use autograd::*;
@@ -28,6 +31,9 @@ pub use binary::*;
 mod compare;
 #[allow(unused_imports)]
 pub use compare::*;
+mod contract;
+#[allow(unused_imports)]
+pub use contract::*;
 mod conv;
 #[allow(unused_imports)]
 pub use conv::*;
@@ -67,12 +73,18 @@ pub use loss::*;
 mod matmul;
 #[allow(unused_imports)]
 pub use matmul::*;
+mod matrix;
+#[allow(unused_imports)]
+pub use matrix::*;
 mod memory;
 #[allow(unused_imports)]
 pub use memory::*;
 mod module;
 #[allow(unused_imports)]
 pub use module::*;
+mod moments;
+#[allow(unused_imports)]
+pub use moments::*;
 mod norm;
 #[allow(unused_imports)]
 pub use norm::*;
@@ -91,12 +103,24 @@ pub use random::*;
 mod reduce;
 #[allow(unused_imports)]
 pub use reduce::*;
+mod running;
+#[allow(unused_imports)]
+pub use running::*;
 mod schedule;
 #[allow(unused_imports)]
 pub use schedule::*;
+mod search;
+#[allow(unused_imports)]
+pub use search::*;
 mod shape;
 #[allow(unused_imports)]
 pub use shape::*;
+mod sort;
+#[allow(unused_imports)]
+pub use sort::*;
+mod special;
+#[allow(unused_imports)]
+pub use special::*;
 mod state;
 #[allow(unused_imports)]
 pub use state::*;

@@ -1,0 +1,112 @@
+/* What runs along a dimension beside sums and products: extremes, differences, integrals.
+ * namespace: ops
+ */
+#ifndef FLAMBEAU_RUNNING_H
+#define FLAMBEAU_RUNNING_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Greatest elements so far along a dimension and where they are. NaN wins; of equals, the last.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension to run along.
+ * - `out_values`: shape and dtype of `input`.
+ * - `out_indices`: their positions along `dim`, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_cummax(
+    const flam_tensor *input, int64_t dim, flam_tensor **out_values, flam_tensor **out_indices);
+
+/** Least elements so far along a dimension and where they are. NaN wins; of equals, the last.
+ *
+ * - `input`: any shape and dtype.
+ * - `dim`: the dimension to run along.
+ * - `out_values`: shape and dtype of `input`.
+ * - `out_indices`: their positions along `dim`, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_status flam_cummin(
+    const flam_tensor *input, int64_t dim, flam_tensor **out_values, flam_tensor **out_indices);
+
+/** Logarithms of running sums of exponentials, computed without overflow.
+ *
+ * - `input`: any shape; floating point.
+ * - `dim`: the dimension to run along.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_logcumsumexp(
+    const flam_tensor *input, int64_t dim);
+
+/** Differences of neighbours along a dimension; of bool, whether they differ.
+ *
+ * - `input`: at least 1-d; any dtype.
+ * - `n`: how often to take differences; default 1.
+ * - `dim`: the dimension; default -1.
+ * - `prepend`: `input`'s shape but along `dim`: put before it; default: nothing.
+ * - `append`: `input`'s shape but along `dim`: put behind it; default: nothing.
+ * - returns: `n` less along `dim`, at least 0.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INDEX`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
+ *   `n`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_diff(
+    const flam_tensor *input, int64_t n FLAM_DEFAULT(1), int64_t dim FLAM_DEFAULT(-1),
+    FLAM_NULLABLE const flam_tensor *prepend FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *append FLAM_DEFAULT(NULL));
+
+/** Integral by the trapezoidal rule, points at equal distances.
+ *
+ * - `y`: heights, at least 1-d.
+ * - `dx`: distance of the points; default 1.
+ * - `dim`: the dimension to integrate along; default -1.
+ * - returns: `y`'s shape without `dim`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch.trapezoid torch.trapz") flam_tensor *flam_trapezoid_dx(
+        const flam_tensor *y, FLAM_KEYWORD double dx FLAM_DEFAULT(1), int64_t dim FLAM_DEFAULT(-1));
+
+/** Integral by the trapezoidal rule.
+ *
+ * - `y`: heights, at least 1-d.
+ * - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
+ * - `dim`: the dimension to integrate along; default -1.
+ * - returns: `y`'s shape without `dim`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch torch.trapz") flam_tensor *flam_trapezoid(
+    const flam_tensor *y, const flam_tensor *x, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
+
+/** Running integral by the trapezoidal rule, points at equal distances.
+ *
+ * - `y`: heights, at least 1-d.
+ * - `dx`: distance of the points; default 1.
+ * - `dim`: the dimension to integrate along; default -1.
+ * - returns: 1 less along `dim`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch.cumulative_trapezoid") flam_tensor *flam_cumulative_trapezoid_dx(
+        const flam_tensor *y, FLAM_KEYWORD double dx FLAM_DEFAULT(1), int64_t dim FLAM_DEFAULT(-1));
+
+/** Running integral by the trapezoidal rule.
+ *
+ * - `y`: heights, at least 1-d.
+ * - `x`: where they are; as many as `y` has along `dim`, or a shape that broadcasts to `y`'s.
+ * - `dim`: the dimension to integrate along; default -1.
+ * - returns: 1 less along `dim`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") flam_tensor *flam_cumulative_trapezoid(
+    const flam_tensor *y, const flam_tensor *x, FLAM_KEYWORD int64_t dim FLAM_DEFAULT(-1));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

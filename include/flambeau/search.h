@@ -1,0 +1,96 @@
+/* Searching sorted values and counting: where values belong, which occur, and how often.
+ * namespace: ops
+ */
+#ifndef FLAMBEAU_SEARCH_H
+#define FLAMBEAU_SEARCH_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** On which side of equal elements a value belongs. */
+typedef int32_t flam_side;
+enum { FLAM_SIDE_UNSPECIFIED = 0, FLAM_SIDE_LEFT = 1, FLAM_SIDE_RIGHT = 2 };
+
+/** Where values belong in ascending sequences: the first position whose element is not less, or
+ * with `right` greater. NaN is the greatest.
+ *
+ * - `sorted_sequence`: [..., n], each row ascending; any dtype but bool.
+ * - `input`: the values, a number or [..., m] with the leading sizes of `sorted_sequence`; any
+ *   shape where that is 1-d; its dtype.
+ * - `out_int32`: whether positions are int32; default false.
+ * - `right`: whether to stand behind equal elements; default false.
+ * - `side`: the same as a word; default: as `right` says.
+ * - `sorter`: shape of `sorted_sequence`, int64: positions that put its rows in order; default:
+ *   they are.
+ * - returns: shape of `input`, int64 or int32.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` where `side`
+ *   and `right` contradict.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_searchsorted(
+    const flam_tensor *sorted_sequence, const flam_tensor *input,
+    FLAM_KEYWORD flam_bool out_int32 FLAM_DEFAULT(0), flam_bool right FLAM_DEFAULT(0),
+    flam_side side FLAM_DEFAULT(FLAM_SIDE_UNSPECIFIED),
+    FLAM_NULLABLE const flam_tensor *sorter FLAM_DEFAULT(NULL));
+
+/** Which bucket each value falls into: the first boundary that is not less, or with `right`
+ * greater.
+ *
+ * - `input`: the values, a number or any shape.
+ * - `boundaries`: [n], ascending; dtype of `input`.
+ * - `out_int32`: whether positions are int32; default false.
+ * - `right`: whether a value that equals a boundary belongs behind it; default false.
+ * - returns: shape of `input`, int64 or int32; from 0 to n.
+ * - errors: `FLAM_ERROR_SHAPE` where `boundaries` is not 1-d; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_bucketize(
+    const flam_tensor *input, const flam_tensor *boundaries,
+    FLAM_KEYWORD flam_bool out_int32 FLAM_DEFAULT(0), flam_bool right FLAM_DEFAULT(0));
+
+/** Which elements occur in another tensor.
+ *
+ * - `elements`: a number or any shape.
+ * - `test_elements`: a number or any shape.
+ * - `assume_unique`: accepted; makes no difference.
+ * - `invert`: whether to tell which do not occur; default false.
+ * - returns: shape of `elements`, bool.
+ * - errors: `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch") FLAM_OUT flam_tensor *flam_isin(
+    const flam_tensor *elements, const flam_tensor *test_elements,
+    FLAM_KEYWORD flam_bool assume_unique FLAM_DEFAULT(0), flam_bool invert FLAM_DEFAULT(0));
+
+/** How often each number occurs, or the sum of the weights of its places.
+ *
+ * - `input`: [n], integers, not negative.
+ * - `weights`: [n]; default: 1 each.
+ * - `minlength`: least size of the result; default 0.
+ * - returns: one more than the greatest number; int64 without weights, f32 for f32 weights, else
+ *   f64.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for a negative
+ *   number.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") flam_tensor *flam_bincount(
+    const flam_tensor *input, FLAM_NULLABLE const flam_tensor *weights FLAM_DEFAULT(NULL),
+    int64_t minlength FLAM_DEFAULT(0));
+
+/** How many elements fall into each of equal intervals; the last one is closed.
+ *
+ * - `input`: any shape; floating point.
+ * - `bins`: number of intervals; default 100.
+ * - `min`: where they start; default 0.
+ * - `max`: where they end; default 0. Where both are equal, the elements' own range.
+ * - returns: [`bins`], dtype of `input`.
+ * - errors: `FLAM_ERROR_DTYPE`; `FLAM_ERROR_INVALID_ARGUMENT` for `bins` below 1, `max` below
+ *   `min`, or a range that is not finite.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_BLOCKS FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_histc(
+    const flam_tensor *input, int64_t bins FLAM_DEFAULT(100), double min FLAM_DEFAULT(0),
+    double max FLAM_DEFAULT(0));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,11 @@
+// Kernels of special functions.
+#pragma once
+#include "kernels/map.h"
+
+namespace flambeau {
+
+// Floating point.
+inline constinit Kernel kErfinv{"erfinv"}, kLgamma{"lgamma"}, kPolygamma{"polygamma"},
+    kCopysign{"copysign"}, kHypot{"hypot"}, kLogaddexp{"logaddexp"};
+
+}  // namespace flambeau

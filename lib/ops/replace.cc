@@ -1,0 +1,91 @@
+// Copies in which a part is replaced, and the diagonal filled in place. One gradient serves all:
+// the part's goes to what replaced it, the rest to the operand.
+#include "base/error.h"
+#include "ops/call.h"
+#include "ops/formula.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+template <class View> Tensor replaced(const Tensor& x, const Tensor& src, const View& view);
+
+template <class View> struct ReplacedBackward {
+  View view;
+  static constexpr auto name = View::backward;
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor part = view(dy);
+    return {wanted(0) ? replaced(dy, zeros_as(part), view) : Tensor(), part};
+  }
+};
+
+template <class View> Tensor replaced(const Tensor& x, const Tensor& src, const View& view) {
+  Call c{View::name, {x, src}};
+  Tensor y;
+  {
+    const GradMode off(false);
+    y = clone(x);
+    const Tensor part = view(y);
+    check(std::equal(part.sizes().begin(), part.sizes().end(), src.sizes().begin(),
+                     src.sizes().end()),
+          Code::shape, View::name, "(): expected src to have a size equal to the part of self. ",
+          "src size = ", ShapeText{src.sizes()}, ", part size = ", ShapeText{part.sizes()});
+    copy_(part, src);
+  }
+  return c.track(alias(y), ReplacedBackward<View>{view});
+}
+
+struct SelectView {
+  int64_t dim, index;
+  static constexpr auto name = "select_scatter", backward = "SelectScatterBackward0";
+  Tensor operator()(const Tensor& t) const { return select(t, dim, index); }
+};
+struct SliceView {
+  int64_t dim, start, end, step;
+  static constexpr auto name = "slice_scatter", backward = "SliceScatterBackward0";
+  Tensor operator()(const Tensor& t) const { return slice(t, dim, start, end, step); }
+};
+struct DiagonalView {
+  int64_t offset, dim1, dim2;
+  static constexpr auto name = "diagonal_scatter", backward = "DiagonalScatterBackward0";
+  Tensor operator()(const Tensor& t) const { return diagonal(t, offset, dim1, dim2); }
+};
+
+}  // namespace
+
+Tensor select_scatter(const Tensor& x, const Tensor& src, int64_t dim, int64_t index) {
+  return replaced(x, src, SelectView{dim, index});
+}
+
+Tensor slice_scatter(const Tensor& x, const Tensor& src, int64_t dim, std::optional<int64_t> start,
+                     std::optional<int64_t> end, int64_t step) {
+  return replaced(x, src, SliceView{dim, start.value_or(0), end.value_or(INT64_MAX), step});
+}
+
+Tensor diagonal_scatter(const Tensor& x, const Tensor& src, int64_t offset, int64_t dim1,
+                        int64_t dim2) {
+  return replaced(x, src, DiagonalView{offset, dim1, dim2});
+}
+
+Tensor fill_diagonal_(const Tensor& x, const Tensor& value, bool wrap) {
+  check(x.dim() >= 2, Code::shape, "dimensions must larger than 1");
+  int64_t step = 0, least = x.size(0);
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    check(x.dim() == 2 || x.size(d) == x.size(0), Code::shape,
+          "all dimensions of input must be of equal length");
+    step += x.stride(d);
+    least = std::min(least, x.size(d));
+  }
+  if (x.numel() == 0) return x;
+  const Dims count{least}, steps{step};
+  fill_(as_strided(x, count, steps, x.offset()), value);
+  if (!wrap || x.dim() != 2) return x;
+  const int64_t period = x.size(1) + 1;
+  for (int64_t row = period; row < x.size(0); row += period) {
+    const Dims rest{std::min(x.size(0) - row, x.size(1))};
+    fill_(as_strided(x, rest, steps, x.offset() + row * x.stride(0)), value);
+  }
+  return x;
+}
+
+}  // namespace flambeau::ops

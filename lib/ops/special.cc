@@ -1,0 +1,215 @@
+// Special functions, signs and infinities, and their gradients.
+#include "kernels/special.h"
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "ops/formula.h"
+
+namespace flambeau::ops {
+
+namespace {
+
+using T = const Tensor&;
+
+constexpr double kPi = 3.141592653589793;
+
+struct CopysignBackward {
+  Saved x, y;
+  static constexpr auto name = "CopysignBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor in = x, result = y;
+    const Tensor ratio = drop_where(eq(in, num(int64_t{0})), div(result, in));
+    return {mul(dy, ratio), wanted(1) ? zeros_as(dy) : Tensor()};
+  }
+};
+
+struct HypotBackward {
+  Saved a, b, y;
+  static constexpr auto name = "HypotBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor scaled = div(dy, y);
+    return {wanted(0) ? mul(scaled, a) : Tensor(), wanted(1) ? mul(scaled, b) : Tensor()};
+  }
+};
+
+struct LogaddexpBackward {
+  Saved a, b, y;
+  static constexpr auto name = "LogaddexpBackward0";
+  Tensors operator()(const Tensor& dy) const {
+    const Tensor result = y;
+    auto share = [&](T x) { return mul(dy, exp(sub(x, result))); };
+    return {wanted(0) ? share(a) : Tensor(), wanted(1) ? share(b) : Tensor()};
+  }
+};
+
+struct PolygammaBackward {
+  Saved x;
+  int64_t n;
+  static constexpr auto name = "PolygammaBackward0";
+  Tensors operator()(const Tensor& dy) const { return {mul(dy, polygamma(n + 1, x))}; }
+};
+
+Tensor gamma_slope(Call& c, int64_t n) {
+  float_operands(c);
+  PolygammaBackward gradient{c.save(c[0]), n};
+  return c.track(c.map(kPolygamma, {c[0]}, {double(n)}), std::move(gradient));
+}
+
+// Half types are computed in f32 and rounded once.
+Tensor widened(const Tensor& x) {
+  return x.dtype() == Dtype::f16 || x.dtype() == Dtype::bf16 ? to_dtype(x, Dtype::f32) : x;
+}
+
+double greatest(Dtype dtype) {
+  return dtype == Dtype::f64    ? std::numeric_limits<double>::max()
+         : dtype == Dtype::f16  ? 65504.0
+         : dtype == Dtype::bf16 ? 0x1.fep127
+                                : double(std::numeric_limits<float>::max());
+}
+
+}  // namespace
+
+Tensor erfinv(T input) {
+  return from_result<"ErfinvBackward0">("erfinv", kErfinv, input, [](T dy, T y) {
+    return mul(dy, mul(exp(mul(y, y)), num(0.88622692545275801)));
+  });
+}
+
+Tensor lgamma(T input) {
+  return from_input<"LgammaBackward0">("lgamma", kLgamma, input,
+                                       [](T dy, T x) { return mul(dy, digamma(x)); });
+}
+
+Tensor digamma(T input) {
+  Call c{"digamma", {input}};
+  return gamma_slope(c, 0);
+}
+
+Tensor polygamma(int64_t n, T input) {
+  check(n >= 0, Code::invalid_argument, "polygamma(n, x) does not support negative n.");
+  Call c{"polygamma", {input}};
+  return gamma_slope(c, n);
+}
+
+Tensor logit(T input, std::optional<double> eps) {
+  Call c{"logit", {input}};
+  float_operands(c);
+  const Tensor in = widened(kept_operand(c, 0));
+  const Tensor x = eps ? clamp(in, num(*eps), num(1 - *eps)) : in;
+  return to_dtype(log(div(x, one_minus(x))), c[0].dtype());
+}
+
+Tensor sinc(T input) {
+  Call c{"sinc", {input}};
+  float_operands(c);
+  const Tensor in = widened(kept_operand(c, 0)), zero = eq(in, num(int64_t{0}));
+  const Tensor x = mul(where(zero, num(int64_t{1}), in), num(kPi));
+  // Around 0 the curve is that of 1 - (pi x)^2 / 6, whose derivatives are those at 0.
+  const Tensor top = one_minus(mul(mul(in, in), num(kPi * kPi / 6)));
+  return to_dtype(where(zero, top, div(sin(x), x)), c[0].dtype());
+}
+
+Tensor deg2rad(T input) {
+  Call c{"deg2rad", {input}};
+  float_operands(c);
+  return mul(c[0], num(kPi / 180));
+}
+Tensor rad2deg(T input) {
+  Call c{"rad2deg", {input}};
+  float_operands(c);
+  return mul(c[0], num(180 / kPi));
+}
+
+Tensor signbit(T input) {
+  const GradMode off(false);
+  if (!is_floating(input.dtype())) return lt(input, num(int64_t{0}));
+  return lt(copysign(ones(Dims{}, input.dtype(), input.device()), input), num(int64_t{0}));
+}
+
+Tensor isposinf(T input) {
+  const GradMode off(false);
+  return eq(input, num(double(INFINITY)));
+}
+Tensor isneginf(T input) {
+  const GradMode off(false);
+  return eq(input, num(-double(INFINITY)));
+}
+
+Tensor nan_to_num(T input, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf) {
+  if (!is_floating(input.dtype())) return clone(input);
+  const double most = greatest(input.dtype());
+  const Tensor x = where(isnan(input), num(nan.value_or(0.0)), input);
+  const Tensor y = where(isposinf(input), num(posinf.value_or(most)), x);
+  return where(isneginf(input), num(neginf.value_or(-most)), y);
+}
+
+Tensor heaviside(T input, T values) {
+  check(input.dtype() == values.dtype(), Code::dtype,
+        "heaviside is not yet implemented for tensors with different dtypes: ",
+        name_of(input.dtype()), " and ", name_of(values.dtype()));
+  Call c{"heaviside", {input, values}};
+  const GradMode off(false);
+  const Tensor zero = num(int64_t{0});
+  const Tensor step = to_dtype(gt(input, zero), input.dtype());
+  const Tensor y = where(isnan(input), values, step);
+  return c.no_gradient(where(eq(input, zero), values, y));
+}
+
+Tensor copysign(T input, T other) {
+  Call c{"copysign", {input, other}};
+  float_operands(c);
+  Saved x = c.save(c[0]);
+  Tensor y = c.map(kCopysign, {c[0], c[1]});
+  CopysignBackward gradient{std::move(x), c.save_output(y)};
+  return c.track(std::move(y), std::move(gradient));
+}
+
+Tensor hypot(T input, T other) {
+  Call c{"hypot", {input, other}};
+  float_operands(c);
+  Saved a = c.save(c[0]), b = c.save(c[1]);
+  Tensor y = c.map(kHypot, {c[0], c[1]});
+  HypotBackward gradient{std::move(a), std::move(b), c.save_output(y)};
+  return c.track(std::move(y), std::move(gradient));
+}
+
+Tensor logaddexp(T input, T other) {
+  Call c{"logaddexp", {input, other}};
+  float_operands(c);
+  Saved a = c.save(c[0]), b = c.save(c[1]);
+  Tensor y = c.map(kLogaddexp, {c[0], c[1]});
+  LogaddexpBackward gradient{std::move(a), std::move(b), c.save_output(y)};
+  return c.track(std::move(y), std::move(gradient));
+}
+
+Tensor logaddexp2(T input, T other) {
+  const double ln2 = 0.6931471805599453;
+  Call c{"logaddexp2", {input, other}};
+  float_operands(c);
+  return mul(logaddexp(mul(c[0], num(ln2)), mul(c[1], num(ln2))), num(1 / ln2));
+}
+
+Tensor xlogy(T input, T other) {
+  Call c{"xlogy", {input, other}};
+  float_operands(c);
+  const Tensor zero = logical_and(eq(c[0], num(int64_t{0})), logical_not(isnan(c[1])));
+  return drop_where(zero, mul(kept_operand(c, 0), log(where(zero, num(int64_t{1}), c[1]))));
+}
+
+Tensor ldexp(T input, T other) {
+  const Call c{"ldexp", {input, other}};
+  return mul(kept_operand(c, 0), pow(num(2.0), other));
+}
+
+Tensor float_power(T input, T exponent) {
+  const Call c{"float_power", {input, exponent}};
+  const Tensor base = kept_operand(c, 0);
+  auto wide = [](T t) { return t.is_wrapped_number() ? t : to_dtype(t, Dtype::f64); };
+  const Tensor a = wide(base), b = wide(exponent);
+  return a.is_wrapped_number() ? pow(to_dtype(alias(a), Dtype::f64), b) : pow(a, b);
+}
+
+}  // namespace flambeau::ops

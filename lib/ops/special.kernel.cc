@@ -1,0 +1,114 @@
+// The maths of special functions: all are computed in double and rounded once.
+#include "kernels/special.h"
+
+#include "kernels/map_loop.h"
+#include "kernels/math.h"
+
+namespace flambeau::FLAM_TARGET {
+
+// Halley's steps from a rough start; beyond one half on the complement, which is exact there.
+FLAM_FN double erfinv_of(double x) {
+  const double size = ::fabs(x), rest = 1 - size;
+  if (!(size <= 1)) return x * 0 / (x * 0);
+  if (size == 1) return x * INFINITY;
+  const double l = ::log(rest * (1 + size)), a = 4.3307467508 + l / 2;
+  double y = ::sqrt(::sqrt(a * a - l * 6.802721088) - a);
+  for (int i = 0; i < 3; ++i) {
+    const double error = size < 0.5 ? ::erf(y) - size : rest - ::erfc(y);
+    const double step = error * 0.88622692545275801 * ::exp(y * y);
+    y -= step / (1 + y * step);
+  }
+  return x < 0 ? -y : y;
+}
+
+struct Erfinv {
+  template <class V> FLAM_FN V operator()(V x) const {
+    return x == 0 ? x : V(erfinv_of(double(x)));
+  }
+};
+FLAM_MAP(kErfinv, Erfinv, FloatTypes);
+
+struct Lgamma {
+  template <class V> FLAM_FN V operator()(V x) const { return V(::lgamma(double(x))); }
+};
+FLAM_MAP(kLgamma, Lgamma, FloatTypes);
+
+FLAM_FN double digamma_of(double x) {
+  double shift = 0;
+  if (x == 0) return ::copysign(INFINITY, -x);
+  if (x < 0) {
+    const double whole = ::floor(x);
+    if (x == whole) return x - x == 0 ? NAN : x - x;
+    const double part = x - whole;  // reflection; the cotangent has period 1
+    shift = -3.141592653589793 / ::tan(3.141592653589793 * part);
+    x = 1 - x;
+  }
+  while (x < 10) {
+    shift -= 1 / x;
+    x += 1;
+  }
+  const double z = 1 / (x * x);
+  const double tail =
+      z * (1.0 / 12 -
+           z * (1.0 / 120 -
+                z * (1.0 / 252 -
+                     z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z * (1.0 / 12)))))));
+  return x > 1e17 ? ::log(x) + shift : ::log(x) - 0.5 / x - tail + shift;
+}
+
+// The Hurwitz zeta function of a whole s above 1: terms up to 10, then Euler and Maclaurin.
+FLAM_FN double zeta_of(double s, double q) {
+  if (q <= 0 && q == ::floor(q)) return INFINITY;
+  double sum = 0;
+  while (q < 10) {
+    sum += ::pow(q, -s);
+    q += 1;
+  }
+  const double power = ::pow(q, -s), z = 1 / (q * q);
+  double tail = power * (q / (s - 1) + 0.5), factor = s * power / q;
+  const double bernoulli[] = {1.0 / 12,         -1.0 / 720,     1.0 / 30240,
+                              -1.0 / 1209600,   1.0 / 47900160, -691.0 / 1307674368000,
+                              1.0 / 74724249600};
+  for (int k = 0; k < 7; ++k) {
+    tail += bernoulli[k] * factor;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2) * z;
+  }
+  return sum + tail;
+}
+
+struct Polygamma {
+  double n;
+  template <class V> FLAM_FN V operator()(V x) const {
+    if (n == 0) return V(digamma_of(double(x)));
+    double factorial = 1;
+    for (double i = 2; i <= n; ++i) factorial *= i;
+    const double sign = ::fmod(n, 2.0) == 0 ? -1 : 1;
+    return x != x ? x : V(sign * factorial * zeta_of(n + 1, double(x)));
+  }
+};
+FLAM_MAP(kPolygamma, Polygamma, FloatTypes);
+
+struct Copysign {
+  template <class V> FLAM_FN V operator()(V x, V y) const {
+    return V(::copysign(double(x), double(y)));
+  }
+};
+FLAM_MAP(kCopysign, Copysign, FloatTypes);
+
+struct Hypot {
+  template <class V> FLAM_FN V operator()(V x, V y) const {
+    return V(::hypot(double(x), double(y)));
+  }
+};
+FLAM_MAP(kHypot, Hypot, FloatTypes);
+
+struct Logaddexp {
+  template <class V> FLAM_FN V operator()(V x, V y) const {
+    const double a = double(x), b = double(y), high = a < b ? b : a;
+    if (a == b && ::fabs(a) == INFINITY) return x;
+    return a != a || b != b ? x + y : V(high + ::log1p(::exp(-::fabs(a - b))));
+  }
+};
+FLAM_MAP(kLogaddexp, Logaddexp, FloatTypes);
+
+}  // namespace flambeau::FLAM_TARGET

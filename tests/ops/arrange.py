@@ -1,0 +1,239 @@
+"""Turned, combined, cut and replaced parts."""
+
+import itertools
+
+import flambeau
+import numpy as np
+
+from tests.harness.table import ALL, listed, op, x
+
+EXACT = dict(dtypes=ALL, ulp=0, elementwise=False)
+VIEW = dict(**EXACT, view=True, required=True)
+
+op(
+    "rot90",
+    ref=lambda a, k=1, dims=(0, 1): np.rot90(a, k, dims),
+    samples=[x(2, 3), x(2, 3, 4)],
+    options=[dict(k=2), dict(k=-1), dict(k=4), dict(k=3, dims=(1, 0))],
+    refuses=[(x(3), {}, "total dims >= 2"), (x(3, 3), dict(dims=(0, 0)), "to be different")],
+    **EXACT,
+)
+
+
+def rows(chosen, like, width):
+    return np.array(list(chosen), like.dtype).reshape(-1, width)
+
+
+op(
+    "cartesian_prod",
+    ref=lambda *ts: rows(itertools.product(*ts), ts[0], len(ts)),
+    samples=[(x(3), x(2)), (x(2), x(3), x(2)), (x(2), x(0))],
+    refuses=[((x(2, 2), x(2)), {}, "1D vector")],
+    **EXACT,
+)
+
+
+def combinations(a, r=2, with_replacement=False):
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    return rows(choose(a, r), a, r)
+
+
+op(
+    "combinations",
+    ref=combinations,
+    samples=[x(5)],
+    options=[dict(r=3, with_replacement=True), dict(r=1)],
+    refuses=[(x(2, 2), {}, "1D vector"), (x(3), dict(r=-1), "non-negative")],
+    **EXACT,
+)
+op(
+    "column_stack",
+    ref=lambda *ts: np.column_stack(ts),
+    samples=[(x(3), x(3, 2), x(3)), (x(3),), (x(2, 2), x(2, 3))],
+    arrange=listed,
+    refuses=[((x(3), x(2)), {}, "[Ss]izes of tensors must match")],
+    **EXACT,
+)
+op(
+    "tensor_split",
+    ref=lambda a, sections, dim=0: np.array_split(a, sections, dim),
+    samples=[x(7, 4), x(3, 5, 2)],
+    options=[dict(sections=3), dict(sections=2, dim=-1), dict(sections=9)],
+    refuses=[(x(3), dict(sections=0), "larger than 0"), (x(), dict(sections=1), "0 dims")],
+    **VIEW,
+)
+op(
+    "tensor_split_at",
+    ref=lambda a, indices, dim=0: np.array_split(a, indices, dim),
+    samples=[x(7, 4), x(3, 5, 2)],
+    options=[dict(indices=(1, 3)), dict(indices=(2, -1), dim=1), dict(indices=(2, 9))],
+    refuses=[(x(), dict(indices=(1,)), "0 dims")],
+    **VIEW,
+)
+SPLITS = [
+    ("hsplit", np.hsplit, [x(3, 4), x(4), x(2, 4, 2)], x(), "at least 1 dimension"),
+    ("vsplit", np.vsplit, [x(4, 3), x(4, 2, 2)], x(4), "at least 2 dimensions"),
+    ("dsplit", np.dsplit, [x(2, 3, 4), x(1, 2, 4, 2)], x(4, 4), "at least 3 dimensions"),
+]
+for name, ref, samples, short, text in SPLITS:
+    op(
+        name,
+        ref=lambda a, sections, ref=ref: ref(a, sections),
+        samples=samples,
+        options=[dict(sections=2), dict(sections=4)],
+        refuses=[
+            (short, dict(sections=2), text),
+            (samples[0], dict(sections=3), "not divisible"),
+        ],
+        **VIEW,
+    )
+    op(
+        name + "_at",
+        ref=lambda a, indices, ref=ref: ref(a, indices),
+        samples=samples,
+        options=[dict(indices=(1, 3)), dict(indices=(2,))],
+        refuses=[(short, dict(indices=(1,)), text)],
+        **VIEW,
+    )
+
+
+def replaced(place):
+    """A copy of the operand with a part, named by options, replaced."""
+
+    def ref(a, src, **o):
+        y = a.copy()
+        place(y, src, **o)
+        return y
+
+    return ref
+
+
+def select(y, src, dim, index):
+    np.moveaxis(y, dim, 0)[index] = src
+
+
+def cut(y, src, dim=0, start=None, end=None, step=1):
+    np.moveaxis(y, dim, 0)[start:end:step] = np.moveaxis(src, dim, 0)
+
+
+def diagonal(y, src, offset=0):
+    at = np.arange(len(src))
+    y[at + max(-offset, 0), at + max(offset, 0)] = src
+
+
+op(
+    "select_scatter",
+    ref=replaced(select),
+    samples=[(x(3, 4), x(3))],
+    options=[dict(dim=1, index=2), dict(dim=-1, index=-1)],
+    pairs=[((x(3, 4), x(4)), dict(dim=0, index=0))],
+    required=True,
+    refuses=[((x(3, 4), x(2)), dict(dim=1, index=0), "expected src to have a size equal")],
+    **EXACT,
+)
+op(
+    "slice_scatter",
+    ref=replaced(cut),
+    samples=[(x(6, 4), x(2, 4))],
+    options=[dict(start=4), dict(start=1, end=5, step=2), dict(start=-3, end=-1)],
+    pairs=[((x(2, 5), x(2, 3)), dict(dim=1, end=3))],
+    required=True,
+    refuses=[((x(6, 4), x(3, 4)), dict(end=2), "expected src to have a size equal")],
+    **EXACT,
+)
+op(
+    "diagonal_scatter",
+    ref=replaced(diagonal),
+    samples=[(x(3, 4), x(3))],
+    options=[dict(offset=1)],
+    pairs=[((x(3, 4), x(2)), dict(offset=-1))],
+    refuses=[((x(3, 4), x(2)), {}, "expected src to have a size equal")],
+    **EXACT,
+)
+
+JOINED = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "amax": np.maximum,
+    "amin": np.minimum,
+    "mean": np.add,
+}
+START = {"sum": 0.0, "prod": 1.0, "amax": -np.inf, "amin": np.inf, "mean": 0.0}
+
+
+def scatter_reduce(a, index, src, dim, reduce, include_self=True):
+    y, counts = np.array(a, float), np.full(a.shape, float(include_self))
+    places = [at for at in np.ndindex(*index.shape)]
+    where = [
+        tuple(index[at] if d == dim % a.ndim else i for d, i in enumerate(at)) for at in places
+    ]
+    for to in where if not include_self else ():
+        y[to] = START[reduce]
+    for at, to in zip(places, where):
+        y[to] = JOINED[reduce](y[to], src[at])
+        counts[to] += 1
+    if reduce == "mean":
+        y = y / np.maximum(counts, 1)
+        y = y if a.dtype.kind == "f" else np.floor(y)
+    return y.astype(a.dtype)
+
+
+INDEX = x(2, 4, values=(0, 2, 1, 1, 0, 1, 1, 2), dtype="int64")
+op(
+    "scatter_reduce",
+    ref=scatter_reduce,
+    samples=[(x(3, 4), INDEX, x(2, 4)), (x(3, 4), INDEX, x(3, 5))],
+    options=[dict(dim=0, reduce=r, include_self=s) for r in JOINED for s in (True, False)],
+    pairs=[((x(2, 3), INDEX, x(2, 4)), dict(dim=1, reduce="sum"))],
+    required=True,
+    arrange=lambda f, a, index, src, dim, **o: f(a, dim, index, src, **o),
+    dtypes=("float32", "float64", "int64"),
+    ulp=4,
+    atol=1e-6,
+    elementwise=False,
+    refuses=[
+        ((x(1, 4), INDEX, x(2, 4)), dict(dim=0, reduce="sum"), "out of range"),
+        ((x(3, 4), INDEX, x(1, 4)), dict(dim=0, reduce="sum"), "no larger than"),
+        ((x(3, 4), INDEX, x(2, 4)), dict(dim=0, reduce="unspecified"), "sum, prod, mean"),
+    ],
+)
+TIMES = x(3, values=(1, 0, 2), dtype="int64")
+op(
+    "repeat_interleave_each",
+    ref=lambda a, times, dim=None: np.repeat(a, times, axis=dim),
+    samples=[(x(3, 2), TIMES), (x(3), TIMES)],
+    options=[dict(dim=0)],
+    required=True,
+    pairs=[
+        ((x(3), TIMES), {}),
+        ((x(2, 3), TIMES), dict(dim=-1)),
+        ((x(2, 3), x(1, values=(2,), dtype="int64")), dict(dim=0)),
+    ],
+    refuses=[
+        ((x(4), TIMES), {}, "same size as input"),
+        ((x(3), x(3, values=(1, -1, 1), dtype="int64")), {}, "can not be negative"),
+        ((x(3), x(3, dtype="float32")), {}, "Long or Int"),
+    ],
+    **EXACT,
+)
+
+
+def fill_diagonal(a, fill_value, wrap=False):
+    y = a.copy()
+    np.fill_diagonal(y, fill_value, wrap)
+    return y
+
+
+op(
+    "fill_diagonal_",
+    ref=fill_diagonal,
+    samples=[x(3, 3), x(7, 3), x(3, 5), x(3, 3, 3)],
+    options=[dict(fill_value=1), dict(fill_value=0, wrap=True)],
+    required=True,
+    call=flambeau.Tensor.fill_diagonal_,
+    refuses=[
+        (x(3), dict(fill_value=1), "larger than 1"),
+        (x(2, 2, 3), dict(fill_value=1), "equal length"),
+    ],
+    **EXACT,
+)

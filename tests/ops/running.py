@@ -1,0 +1,102 @@
+"""Running extremes, differences, integrals."""
+
+import numpy as np
+
+from tests.harness.table import ALL, FLOATS, op, x
+
+NO_DIM = "[Dd]imension out of range"
+DEEP = [x(3, 4), x(2, 3, 5), x(2, 600, grad=False)]
+
+
+def extreme(better):
+    """The greatest or least so far, of equals the last, and where it is."""
+
+    def ref(a, dim):
+        lines = np.moveaxis(a, dim, -1)
+        values, at = lines.copy(), np.zeros(lines.shape, np.int64)
+        for line in np.ndindex(*lines.shape[:-1]):
+            best = 0
+            for i, v in enumerate(lines[line]):
+                best = i if better(v, lines[line][best]) else best
+                values[line][i], at[line][i] = lines[line][best], best
+        return np.moveaxis(values, -1, dim), np.moveaxis(at, -1, dim)
+
+    return ref
+
+
+for name, better in [("cummax", lambda v, b: v >= b), ("cummin", lambda v, b: v <= b)]:
+    op(
+        name,
+        ref=extreme(better),
+        samples=DEEP,
+        options=[dict(dim=0), dict(dim=-1)],
+        required=True,
+        dtypes=ALL,
+        ulp=0,
+        elementwise=False,
+        refuses=[(x(3), dict(dim=1), NO_DIM)],
+    )
+op(
+    "logcumsumexp",
+    ref=lambda a, dim: np.logaddexp.accumulate(np.asarray(a, float), axis=dim),
+    samples=DEEP[:2],
+    options=[dict(dim=0), dict(dim=-1)],
+    required=True,
+    ulp=4,
+    atol=1e-6,
+    elementwise=False,
+    bad={"int64": "not implemented"},
+    refuses=[(x(3), dict(dim=1), NO_DIM)],
+)
+op(
+    "diff",
+    ref=lambda a, n=1, dim=-1: np.diff(a, n, dim),
+    samples=[x(3, 4), x(2, 3, 5)],
+    options=[dict(dim=0), dict(n=2), dict(n=0), dict(n=3)],
+    dtypes=FLOATS[:2] + ("int64", "bool"),
+    atol=1e-6,
+    elementwise=False,
+    refuses=[
+        (x(), {}, "at least one-dimensional"),
+        (x(3), dict(n=-1), "non-negative"),
+        (x(3), dict(dim=1), NO_DIM),
+    ],
+)
+
+
+def cumulative(y, x=None, dx=1.0, dim=-1):
+    widths = dx if x is None else np.diff(x) if x.ndim == 1 else np.diff(x, axis=dim)
+    if x is not None and x.ndim == 1:
+        shape = [1] * y.ndim
+        shape[dim] = -1
+        widths = widths.reshape(shape)
+    n = y.shape[dim]
+    sides = [np.take(y, range(s, n - 1 + s), axis=dim) for s in (0, 1)]
+    return np.cumsum(widths * (sides[0] + sides[1]) / 2, axis=dim)
+
+
+def total(y, x=None, dx=1.0, dim=-1):
+    return np.take(cumulative(y, x, dx, dim), -1, axis=dim)
+
+
+for name, ref in [("trapezoid", total), ("cumulative_trapezoid", cumulative)]:
+    op(
+        name,
+        ref=ref,
+        samples=[(x(4, 4), x(4)), (x(3, 3), x(3, 3))],
+        options=[dict(dim=0)],
+        dtypes=FLOATS[:2],
+        atol=1e-5,
+        elementwise=False,
+        refuses=[((x(3, 4), x(3)), {}, "one `x` value")],
+    )
+    op(
+        name + "_dx",
+        ref=ref,
+        samples=[x(3, 4), x(2, 3, 5)],
+        options=[dict(dim=0), dict(dx=0.5)],
+        dtypes=FLOATS[:2],
+        atol=1e-5,
+        elementwise=False,
+        refuses=[(x(), {}, "at least 1 dimension")],
+    )

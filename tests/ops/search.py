@@ -1,0 +1,104 @@
+"""Searching in order, membership, counting."""
+
+import numpy as np
+
+from tests.harness.table import ALL, FLOATS, INTS, NUMBERS, always, op, x
+
+KW = dict(elementwise=False, grad=False, ulp=0)
+STEPS = (-2.0, -1.0, -1.0, 0.0, 1.0, 2.0)
+POSITIVE_STEPS = (0.0, 1.0, 1.0, 2.0, 3.0, 3.0)
+
+
+def side(right):
+    return "right" if right else "left"
+
+
+def searchsorted(rows, values, right=False, side=None, out_int32=False):
+    side = side or ("right" if right else "left")
+    if rows.ndim == 1:
+        return np.searchsorted(rows, values, side).astype(np.int64)
+    found = [
+        np.searchsorted(r, v, side)
+        for r, v in zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]))
+    ]
+    return np.reshape(found, values.shape).astype(np.int64)
+
+
+op(
+    "searchsorted",
+    ref=searchsorted,
+    samples=[
+        (x(6, values=POSITIVE_STEPS), x(3, 4)),
+        (x(2, 6, values=POSITIVE_STEPS), x(2, 3)),
+        (x(6, values=POSITIVE_STEPS), x()),
+        (x(6, values=POSITIVE_STEPS), x(0, 2)),
+    ],
+    options=[dict(right=True), dict(side="right"), dict(side="left")],
+    dtypes=NUMBERS,
+    result=always("int64"),
+    bad={"bool": "not implemented for bool"},
+    refuses=[
+        ((x(2, 6), x(3, 2)), {}, "first N-1 dimensions"),
+        ((x(6), x(3)), dict(side="left", right=True), "opposites"),
+        ((x(), x(3)), {}, "positive dimension"),
+    ],
+    **KW,
+)
+op(
+    "bucketize",
+    ref=lambda v, rows, right=False: np.searchsorted(rows, v, side(right)).astype(np.int64),
+    samples=[(x(3, 4), x(6, values=POSITIVE_STEPS)), (x(), x(6, values=POSITIVE_STEPS))],
+    options=[dict(right=True)],
+    dtypes=NUMBERS,
+    result=always("int64"),
+    refuses=[((x(3), x(2, 2)), {}, "must be 1 dimension")],
+    **KW,
+)
+op(
+    "isin",
+    ref=lambda a, b, invert=False: np.isin(a, b, invert=invert),
+    samples=[
+        (x(3, 4, low=0, high=5), x(4, low=0, high=5)),
+        (x(9, values=STEPS), x(2, 2, values=(1.0, 7.0, -1.0, 9.0))),
+        (x(3, 4), x(0)),
+        (x(), x(3)),
+    ],
+    options=[dict(invert=True)],
+    dtypes=ALL,
+    result=always("bool"),
+    **KW,
+)
+COUNTED = x(9, values=(1, 0, 4, 4, 1, 4, 2, 0, 1), dtype="int64")
+op(
+    "bincount",
+    ref=lambda a, w=None, minlength=0: np.bincount(a, w, minlength),
+    samples=[(COUNTED, x(9)), (COUNTED,), (x(0, dtype="int64"),)],
+    options=[dict(minlength=7)],
+    dtypes=FLOATS[:2],
+    refuses=[
+        ((x(3, values=(1, -1, 2), dtype="int64"),), {}, "non-negative"),
+        ((x(2, 2, dtype="int64"),), {}, "1-d"),
+        ((COUNTED, x(4)), {}, "same length as input"),
+        ((COUNTED,), dict(minlength=-1), "minlength"),
+    ],
+    **{**KW, "ulp": 4},
+)
+
+
+def histc(a, bins=100, min=0, max=0):
+    return np.histogram(a, bins, None if min == max else (min, max))[0].astype(np.float64)
+
+
+op(
+    "histc",
+    ref=histc,
+    samples=[x(40), x(5, 6)],
+    options=[dict(bins=7), dict(bins=4, min=-1, max=2)],
+    dtypes=FLOATS[:2],
+    bad={d: "not implemented" for d in INTS},
+    refuses=[
+        (x(3), dict(bins=0), "bins must be > 0"),
+        (x(3), dict(bins=3, min=2, max=1), "max must be larger than min"),
+    ],
+    **KW,
+)
