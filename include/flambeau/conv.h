@@ -67,13 +67,83 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tens
  * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower") flam_tensor
-    *flam_conv_transpose2d(
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_AUTOCAST("lower")
+    flam_tensor *flam_conv_transpose2d(const flam_tensor *input, const flam_tensor *weight,
+                                       FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+                                       const int64_t *stride FLAM_DEFAULT(1), size_t n_stride,
+                                       const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+                                       const int64_t *output_padding FLAM_DEFAULT(0),
+                                       size_t n_output_padding, int64_t groups FLAM_DEFAULT(1),
+                                       const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
+
+/** Convolution (cross-correlation) in three dimensions.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `weight`: [o, c / groups, kd, kh, kw], dtype of `input`.
+ * - `bias`: [o]; default none.
+ * - `stride`: distance of the windows; default 1.
+ * - `padding`: zeros added at both ends; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `groups`: number of separate groups of channels; default 1.
+ * - returns: [n, o, d', h', w'], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1,
+ *   without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F") flam_tensor *flam_conv3d(
     const flam_tensor *input, const flam_tensor *weight,
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), const int64_t *stride FLAM_DEFAULT(1),
     size_t n_stride, const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
-    const int64_t *output_padding FLAM_DEFAULT(0), size_t n_output_padding,
-    int64_t groups FLAM_DEFAULT(1), const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
+    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation, int64_t groups FLAM_DEFAULT(1));
+
+/** Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `weight`: [c, o / groups, k], dtype of `input`.
+ * - `bias`: [o]; default none.
+ * - `stride`: of the convolution it transposes; default 1.
+ * - `padding`: of the convolution it transposes; default 0.
+ * - `output_padding`: added to one side of the result; default 0.
+ * - `groups`: number of separate groups of channels; default 1.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - returns: [n, o, l'], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding
+ *   + 1.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F")
+    flam_tensor *flam_conv_transpose1d(const flam_tensor *input, const flam_tensor *weight,
+                                       FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+                                       const int64_t *stride FLAM_DEFAULT(1), size_t n_stride,
+                                       const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+                                       const int64_t *output_padding FLAM_DEFAULT(0),
+                                       size_t n_output_padding, int64_t groups FLAM_DEFAULT(1),
+                                       const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
+
+/** Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
+ * op.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `weight`: [c, o / groups, kd, kh, kw], dtype of `input`.
+ * - `bias`: [o]; default none.
+ * - `stride`: of the convolution it transposes; default 1.
+ * - `padding`: of the convolution it transposes; default 0.
+ * - `output_padding`: added to one side of the result; default 0.
+ * - `groups`: number of separate groups of channels; default 1.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - returns: [n, o, d', h', w'], each size (in - 1) stride - 2 padding + dilation (k - 1) +
+ *   output_padding + 1.
+ * - errors: `FLAM_ERROR_SHAPE` naming both shapes and what differs; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch F")
+    flam_tensor *flam_conv_transpose3d(const flam_tensor *input, const flam_tensor *weight,
+                                       FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+                                       const int64_t *stride FLAM_DEFAULT(1), size_t n_stride,
+                                       const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+                                       const int64_t *output_padding FLAM_DEFAULT(0),
+                                       size_t n_output_padding, int64_t groups FLAM_DEFAULT(1),
+                                       const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation);
 
 #ifdef __cplusplus
 }

@@ -18,9 +18,9 @@ extern "C" {
  * - errors: `FLAM_ERROR_SHAPE` where the inner sizes differ or an operand is 0-d;
  *   `FLAM_ERROR_DTYPE` where the dtypes differ; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor
-    *flam_matmul(
-    const flam_tensor *input, const flam_tensor *other);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor *flam_matmul(const flam_tensor *input,
+                                                             const flam_tensor *other);
 
 /** Affine map `input @ weight.T + bias`.
  *
@@ -30,9 +30,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM
  * - returns: [..., m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("lower") flam_tensor *flam_linear(
-    const flam_tensor *input, const flam_tensor *weight,
-    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("lower")
+    flam_tensor *flam_linear(const flam_tensor *input, const flam_tensor *weight,
+                             FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
 
 /** Product of two matrices.
  *
@@ -42,9 +42,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("lower") flam_tensor *fl
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 2-d or the inner sizes differ;
  *   `FLAM_ERROR_DTYPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor
-    *flam_mm(
-    const flam_tensor *input, const flam_tensor *mat2);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor *flam_mm(const flam_tensor *input,
+                                                         const flam_tensor *mat2);
 
 /** Products of matrices, batch by batch; batches do not broadcast.
  *
@@ -54,9 +54,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 3-d or sizes differ; `FLAM_ERROR_DTYPE`;
  *   `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor
-    *flam_bmm(
-    const flam_tensor *input, const flam_tensor *mat2);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("lower") FLAM_OUT flam_tensor *flam_bmm(const flam_tensor *input,
+                                                          const flam_tensor *mat2);
 
 /** Product of a matrix and a vector.
  *
@@ -65,9 +65,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM
  * - returns: [n].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=lower") FLAM_OUT
-    flam_tensor *flam_mv(
-    const flam_tensor *input, const flam_tensor *vec);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("cuda=lower") FLAM_OUT flam_tensor *flam_mv(const flam_tensor *input,
+                                                              const flam_tensor *vec);
 
 /** Sum of the products of two vectors' elements.
  *
@@ -76,9 +76,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=lower")
  * - returns: 0-d.
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest") FLAM_OUT
-    flam_tensor *flam_dot(
-    const flam_tensor *input, const flam_tensor *tensor);
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("cuda=widest") FLAM_OUT flam_tensor *flam_dot(const flam_tensor *input,
+                                                                const flam_tensor *tensor);
 
 /** Outer product of two vectors.
  *
@@ -87,8 +87,9 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("cuda=widest"
  * - returns: [n, m], the promoted dtype.
  * - errors: `FLAM_ERROR_SHAPE` where an operand is not 1-d; `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_outer(
-    const flam_tensor *input, const flam_tensor *vec2);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_outer(const flam_tensor *input,
+                                                                const flam_tensor *vec2);
 
 /** `beta * input + alpha * (mat1 @ mat2)`.
  *
@@ -100,10 +101,10 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_OUT flam_tensor *flam_
  * - returns: [n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT
-    flam_tensor *flam_addmm(
-    const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
-    FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT flam_tensor *flam_addmm(
+        const flam_tensor *input, const flam_tensor *mat1, const flam_tensor *mat2,
+        FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
 
 /** `beta * input + alpha * (batch1 @ batch2)`, batch by batch.
  *
@@ -115,11 +116,25 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM
  * - returns: [b, n, m].
  * - errors: `FLAM_ERROR_SHAPE`, `FLAM_ERROR_DTYPE`, `FLAM_ERROR_DEVICE_MISMATCH`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT
-    flam_tensor
-    *flam_baddbmm(
-    const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
-    FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor")
+    FLAM_AUTOCAST("lower") FLAM_INPLACE FLAM_OUT flam_tensor *flam_baddbmm(
+        const flam_tensor *input, const flam_tensor *batch1, const flam_tensor *batch2,
+        FLAM_KEYWORD double beta FLAM_DEFAULT(1), double alpha FLAM_DEFAULT(1));
+
+/** `sum over i, j of input1[i] weight[o, i, j] input2[j] + bias[o]`.
+ *
+ * - `input1`: [..., i], floating point.
+ * - `input2`: [..., j], the same leading sizes.
+ * - `weight`: [o, i, j].
+ * - `bias`: [o]; default none.
+ * - returns: [..., o].
+ * - errors: `FLAM_ERROR_SHAPE` naming what differs; `FLAM_ERROR_DTYPE`;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=widest") FLAM_TORCH("F torch")
+    flam_tensor *flam_bilinear(const flam_tensor *input1, const flam_tensor *input2,
+                               const flam_tensor *weight,
+                               FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL));
 
 #ifdef __cplusplus
 }

@@ -49,6 +49,94 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") FLAM_AUTOCAST("cuda=f32") flam_tensor 
     FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
     FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), double eps FLAM_DEFAULT(1e-5));
 
+/** Normalises over groups of channels, `(x - mean) / sqrt(var + eps) * weight + bias`.
+ *
+ * - `input`: [n, c, ...], floating point.
+ * - `num_groups`: divides c.
+ * - `weight`: [c]; default none, for 1.
+ * - `bias`: [c]; default none, for 0.
+ * - `eps`: added to the variance; default 1e-5.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` where a parameter is not [c] or `num_groups` does not divide c.
+ * - source: Wu and He, 2018, arXiv 1803.08494.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=f32") FLAM_TORCH("F") flam_tensor *flam_group_norm(
+    const flam_tensor *input, int64_t num_groups,
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL), double eps FLAM_DEFAULT(1e-5));
+
+/** Normalises each channel of each instance over its positions.
+ *
+ * - `input`: [n, c, ...], floating point.
+ * - `running_mean`: [c], updated with the instances' mean; default none.
+ * - `running_var`: [c], updated with the instances' unbiased variance; default none.
+ * - `weight`: [c]; default none, for 1.
+ * - `bias`: [c]; default none, for 0.
+ * - `use_input_stats`: whether the instance's own mean and variance are used and the running ones
+ *   updated; default true (1).
+ * - `momentum`: share of the instances in the running statistics; default 0.1.
+ * - `eps`: added to the variance; default 1e-5.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` where a parameter is not [c] or there is one position;
+ *   `FLAM_ERROR_INVALID_ARGUMENT` without running statistics where they are to be used.
+ * - source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_instance_norm(
+    const flam_tensor *input, FLAM_NULLABLE flam_tensor *running_mean FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE flam_tensor *running_var FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const flam_tensor *bias FLAM_DEFAULT(NULL),
+    flam_bool use_input_stats FLAM_DEFAULT(1), double momentum FLAM_DEFAULT(0.1),
+    double eps FLAM_DEFAULT(1e-5));
+
+/** Root mean square normalisation over the last dimensions, `x / sqrt(mean(x^2) + eps) * weight`.
+ *
+ * - `input`: [..., shape of `normalized_shape`], floating point.
+ * - `normalized_shape`: the sizes of the dimensions to normalise over.
+ * - `weight`: [normalized_shape]; default none, for 1.
+ * - `eps`: added to the mean; default: the distance from 1 to the next number of the computing
+ *   dtype.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` where the last dimensions differ from `normalized_shape`.
+ * - source: Zhang and Sennrich, 2019, arXiv 1910.07467.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_rms_norm(
+    const flam_tensor *input, const int64_t *normalized_shape, size_t n_normalized_shape,
+    FLAM_NULLABLE const flam_tensor *weight FLAM_DEFAULT(NULL),
+    FLAM_NULLABLE const double *eps FLAM_DEFAULT(NULL));
+
+/** Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k +
+ * alpha mean(x^2))^beta`.
+ *
+ * - `input`: [n, c, ...] with at least three dimensions, floating point.
+ * - `size`: how many channels count.
+ * - `alpha`: factor of the mean; default 1e-4.
+ * - `beta`: the power; default 0.75.
+ * - `k`: added to the mean; default 1.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_SHAPE` below three dimensions.
+ * - source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("F") flam_tensor *flam_local_response_norm(const flam_tensor *input, int64_t size,
+                                                          double alpha FLAM_DEFAULT(1e-4),
+                                                          double beta FLAM_DEFAULT(0.75),
+                                                          double k FLAM_DEFAULT(1));
+
+/** Divides by the norm along a dimension, `x / max(norm, eps)`.
+ *
+ * - `input`: any shape; floating point.
+ * - `p`: exponent of the norm; default 2.
+ * - `dim`: the dimensions of the norm; default 1.
+ * - `eps`: least divisor; default 1e-12.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_INDEX` for `dim` out of range; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_OUT
+    FLAM_TORCH("F") flam_tensor *flam_normalize(const flam_tensor *input, double p FLAM_DEFAULT(2),
+                                                const int64_t *dim FLAM_DEFAULT(1), size_t n_dim,
+                                                double eps FLAM_DEFAULT(1e-12));
+
 #ifdef __cplusplus
 }
 #endif

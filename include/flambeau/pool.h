@@ -56,8 +56,312 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_avg_pool2d(
  * - returns: [n, c, h', w'], without n where `input` has none.
  * - errors: `FLAM_ERROR_SHAPE`.
  */
-FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_adaptive_avg_pool2d(
-    const flam_tensor *input, const int64_t *output_size, size_t n_output_size);
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("F") flam_tensor *flam_adaptive_avg_pool2d(const flam_tensor *input,
+                                                          const int64_t *output_size,
+                                                          size_t n_output_size);
+
+/** Greatest element of each window. NaN counts as the greatest.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - returns: [n, c, l'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_max_pool1d(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding,
+    const int64_t *dilation FLAM_DEFAULT(1), size_t n_dilation,
+    flam_bool ceil_mode FLAM_DEFAULT(0));
+
+/** Greatest element of each window, and where it is.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_status
+    flam_max_pool1d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
+                                 size_t n_kernel_size,
+                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
+                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
+                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
+                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0),
+                                 flam_tensor ** out_values, flam_tensor ** out_indices);
+
+/** Mean of each window.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `padding`: zeros added at both ends, at most half the window; default 0.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - `count_include_pad`: whether padding counts as elements; default true (1).
+ * - returns: [n, c, l'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F torch") flam_tensor *flam_avg_pool1d(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding, flam_bool ceil_mode FLAM_DEFAULT(0),
+    flam_bool count_include_pad FLAM_DEFAULT(1));
+
+/** Means of windows that are sized so that the result has a given size.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `output_size`: l', or one number for all.
+ * - returns: [n, c, l'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("F torch") flam_tensor *flam_adaptive_avg_pool1d(const flam_tensor *input,
+                                                                const int64_t *output_size,
+                                                                size_t n_output_size);
+
+/** Greatest elements of windows that are sized so that the result has a given size, and where they
+ * are.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `output_size`: l', or one number for all.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("F.adaptive_max_pool1d_with_indices torch.adaptive_max_pool1d") flam_status
+    flam_adaptive_max_pool1d(const flam_tensor *input, const int64_t *output_size,
+                             size_t n_output_size, flam_tensor ** out_values,
+                             flam_tensor ** out_indices);
+
+/** Puts elements back where a maximum pooling found them; 0 elsewhere.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `indices`: int64, shape of `input`: places in the plane of the result.
+ * - `output_size`: l' of the result.
+ * - returns: [n, c, l'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
+ *   plane.
+ */
+FLAM_API FLAM_SINCE(0, 1) flam_tensor *flam_max_unpool1d(const flam_tensor *input,
+                                                         const flam_tensor *indices,
+                                                         const int64_t *output_size,
+                                                         size_t n_output_size);
+
+/** Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+ * signs, and below 0 it counts as 0.
+ *
+ * - `input`: [n, c, l] or [c, l], floating point.
+ * - `norm_type`: p, not 0.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - returns: [n, c, l'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool1d(
+    const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    flam_bool ceil_mode FLAM_DEFAULT(0));
+
+/** Greatest element of each window, and where it is.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_status
+    flam_max_pool2d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
+                                 size_t n_kernel_size,
+                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
+                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
+                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
+                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0),
+                                 flam_tensor ** out_values, flam_tensor ** out_indices);
+
+/** Greatest elements of windows that are sized so that the result has a given size, and where they
+ * are.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `output_size`: h', w', or one number for all.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F.adaptive_max_pool2d_with_indices") flam_status
+    flam_adaptive_max_pool2d(const flam_tensor *input, const int64_t *output_size,
+                             size_t n_output_size, flam_tensor ** out_values,
+                             flam_tensor ** out_indices);
+
+/** Puts elements back where a maximum pooling found them; 0 elsewhere.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `indices`: int64, shape of `input`: places in the plane of the result.
+ * - `output_size`: h', w' of the result.
+ * - returns: [n, c, h', w'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
+ *   plane.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_AUTOCAST("cpu=f32") flam_tensor *flam_max_unpool2d(const flam_tensor *input,
+                                                            const flam_tensor *indices,
+                                                            const int64_t *output_size,
+                                                            size_t n_output_size);
+
+/** Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+ * signs, and below 0 it counts as 0.
+ *
+ * - `input`: [n, c, h, w] or [c, h, w], floating point.
+ * - `norm_type`: p, not 0.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - returns: [n, c, h', w'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool2d(
+    const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    flam_bool ceil_mode FLAM_DEFAULT(0));
+
+/** Greatest element of each window. NaN counts as the greatest.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - returns: [n, c, d', h', w'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") FLAM_TORCH("F torch")
+    flam_tensor *flam_max_pool3d(const flam_tensor *input, const int64_t *kernel_size,
+                                 size_t n_kernel_size,
+                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
+                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
+                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
+                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0));
+
+/** Greatest element of each window, and where it is.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `padding`: added at both ends, at most half the window, never the greatest; default 0.
+ * - `dilation`: distance of the window's elements; default 1.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_status
+    flam_max_pool3d_with_indices(const flam_tensor *input, const int64_t *kernel_size,
+                                 size_t n_kernel_size,
+                                 FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL),
+                                 size_t n_stride, const int64_t *padding FLAM_DEFAULT(0),
+                                 size_t n_padding, const int64_t *dilation FLAM_DEFAULT(1),
+                                 size_t n_dilation, flam_bool ceil_mode FLAM_DEFAULT(0),
+                                 flam_tensor ** out_values, flam_tensor ** out_indices);
+
+/** Mean of each window.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `padding`: zeros added at both ends, at most half the window; default 0.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - `count_include_pad`: whether padding counts as elements; default true (1).
+ * - `divisor_override`: what to divide by, not 0; default: the number of elements.
+ * - returns: [n, c, d', h', w'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32") FLAM_TORCH("F") flam_tensor *flam_avg_pool3d(
+    const flam_tensor *input, const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    const int64_t *padding FLAM_DEFAULT(0), size_t n_padding, flam_bool ceil_mode FLAM_DEFAULT(0),
+    flam_bool count_include_pad FLAM_DEFAULT(1),
+    FLAM_NULLABLE const int64_t *divisor_override FLAM_DEFAULT(NULL));
+
+/** Means of windows that are sized so that the result has a given size.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `output_size`: d', h', w', or one number for all.
+ * - returns: [n, c, d', h', w'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32")
+    FLAM_TORCH("F") flam_tensor *flam_adaptive_avg_pool3d(const flam_tensor *input,
+                                                          const int64_t *output_size,
+                                                          size_t n_output_size);
+
+/** Greatest elements of windows that are sized so that the result has a given size, and where they
+ * are.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `output_size`: d', h', w', or one number for all.
+ * - `out_values`: the greatest elements.
+ * - `out_indices`: where they are in their plane, int64.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cpu=f32")
+    FLAM_TORCH("F.adaptive_max_pool3d_with_indices") flam_status
+    flam_adaptive_max_pool3d(const flam_tensor *input, const int64_t *output_size,
+                             size_t n_output_size, flam_tensor ** out_values,
+                             flam_tensor ** out_indices);
+
+/** Puts elements back where a maximum pooling found them; 0 elsewhere.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `indices`: int64, shape of `input`: places in the plane of the result.
+ * - `output_size`: d', h', w' of the result.
+ * - returns: [n, c, d', h', w'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the shapes differ; `FLAM_ERROR_INDEX` for a place outside the
+ *   plane.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_AUTOCAST("cpu=f32") flam_tensor *flam_max_unpool3d(const flam_tensor *input,
+                                                            const flam_tensor *indices,
+                                                            const int64_t *output_size,
+                                                            size_t n_output_size);
+
+/** Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+ * signs, and below 0 it counts as 0.
+ *
+ * - `input`: [n, c, d, h, w] or [c, d, h, w], floating point.
+ * - `norm_type`: p, not 0.
+ * - `kernel_size`: size of the window.
+ * - `stride`: distance of the windows; default: `kernel_size`.
+ * - `ceil_mode`: whether windows that reach over the end count; default false.
+ * - returns: [n, c, d', h', w'], without n where `input` has none.
+ * - errors: `FLAM_ERROR_SHAPE` where the result would be empty; `FLAM_ERROR_INVALID_ARGUMENT`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("F") flam_tensor *flam_lp_pool3d(
+    const flam_tensor *input, double norm_type, const int64_t *kernel_size, size_t n_kernel_size,
+    FLAM_NULLABLE const int64_t *stride FLAM_DEFAULT(NULL), size_t n_stride,
+    flam_bool ceil_mode FLAM_DEFAULT(0));
 
 #ifdef __cplusplus
 }

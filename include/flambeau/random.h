@@ -222,6 +222,47 @@ FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch Tensor") flam_tensor *flam_multinomi
 FLAM_API FLAM_SINCE(0, 1) FLAM_TORCH("torch F") FLAM_INPLACE flam_tensor *flam_dropout(
     const flam_tensor *input, double p FLAM_DEFAULT(0.5), flam_bool training FLAM_DEFAULT(1));
 
+/** Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+ *
+ * - `input`: [n, c, ...], floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ * - source: Tompson et al., 2014, arXiv 1411.4280.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_INPLACE
+    FLAM_TORCH("torch") flam_tensor *flam_feature_dropout(const flam_tensor *input,
+                                                          double p FLAM_DEFAULT(0.5),
+                                                          flam_bool training FLAM_DEFAULT(1));
+
+/** Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+ * of SELU.
+ *
+ * - `input`: any shape; floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ * - source: Klambauer et al., 2017, arXiv 1706.02515.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_INPLACE
+    FLAM_TORCH("torch F") flam_tensor *flam_alpha_dropout(const flam_tensor *input,
+                                                          double p FLAM_DEFAULT(0.5),
+                                                          flam_bool training FLAM_DEFAULT(1));
+
+/** Alpha dropout of whole channels.
+ *
+ * - `input`: [n, c, ...], floating point.
+ * - `p`: probability, from 0 to 1; default 0.5.
+ * - `training`: whether anything is dropped at all; default true.
+ * - returns: shape and dtype of `input`.
+ * - errors: `FLAM_ERROR_INVALID_ARGUMENT` for another `p`; `FLAM_ERROR_DTYPE`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_INPLACE FLAM_TORCH("torch F")
+    flam_tensor *flam_feature_alpha_dropout(const flam_tensor *input, double p FLAM_DEFAULT(0.5),
+                                            flam_bool training FLAM_DEFAULT(1));
+
 #ifdef __cplusplus
 }
 #endif

@@ -109,25 +109,42 @@ void average_backward(const char* op, const Tensor& dx, const Tensor& dy,
   if (dx.numel() != 0) launch_kernel(op, fn, dx.device(), g, {writes(dx), reads(dy)});
 }
 
-}  // namespace
-
-void run_max_pool(const char* op, const Tensor& y, const Tensor& indices, const Tensor& x,
-                  const PoolParams& params) {
-  PoolArgs g = args_of(op, x, y, &params);
+void maximum(const char* op, const Tensor& y, const Tensor& indices, const Tensor& x,
+             const PoolParams* params) {
+  PoolArgs g = args_of(op, x, y, params);
   check_indices(op, indices, y);
   g.indices = operand_of(indices);
   const KernelFn fn = kMaxPool.find(op, y.device(), y.dtype());
   if (y.numel() != 0) launch_kernel(op, fn, y.device(), g, {writes(y), writes(indices), reads(x)});
 }
 
-void run_max_pool_backward(const char* op, const Tensor& dx, const Tensor& dy,
-                           const Tensor& indices, const PoolParams& params) {
-  PoolArgs g = args_of(op, dx, dy, &params);
+void maximum_backward(const char* op, const Tensor& dx, const Tensor& dy, const Tensor& indices,
+                      const PoolParams* params) {
+  PoolArgs g = args_of(op, dx, dy, params);
   check_indices(op, indices, dy);
   g.indices = operand_of(indices);
   const KernelFn fn = kMaxPoolBackward.find(op, dx.device(), dx.dtype());
   if (dx.numel() != 0)
     launch_kernel(op, fn, dx.device(), g, {writes(dx), reads(dy), reads(indices)});
+}
+
+}  // namespace
+
+void run_max_pool(const char* op, const Tensor& y, const Tensor& indices, const Tensor& x,
+                  const PoolParams& params) {
+  maximum(op, y, indices, x, &params);
+}
+void run_max_pool_backward(const char* op, const Tensor& dx, const Tensor& dy,
+                           const Tensor& indices, const PoolParams& params) {
+  maximum_backward(op, dx, dy, indices, &params);
+}
+void run_adaptive_max_pool(const char* op, const Tensor& y, const Tensor& indices,
+                           const Tensor& x) {
+  maximum(op, y, indices, x, nullptr);
+}
+void run_adaptive_max_pool_backward(const char* op, const Tensor& dx, const Tensor& dy,
+                                    const Tensor& indices) {
+  maximum_backward(op, dx, dy, indices, nullptr);
 }
 
 void run_avg_pool(const char* op, const Tensor& y, const Tensor& x, const PoolParams& params) {

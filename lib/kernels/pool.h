@@ -21,6 +21,10 @@ void run_max_pool(const char* op, const Tensor& y, const Tensor& indices, const 
                   const PoolParams& params);
 void run_max_pool_backward(const char* op, const Tensor& dx, const Tensor& dy,
                            const Tensor& indices, const PoolParams& params);
+// The windows of an adaptive maximum are those of the adaptive average below.
+void run_adaptive_max_pool(const char* op, const Tensor& y, const Tensor& indices, const Tensor& x);
+void run_adaptive_max_pool_backward(const char* op, const Tensor& dx, const Tensor& dy,
+                                    const Tensor& indices);
 void run_avg_pool(const char* op, const Tensor& y, const Tensor& x, const PoolParams& params);
 void run_avg_pool_backward(const char* op, const Tensor& dx, const Tensor& dy,
                            const PoolParams& params);

@@ -1,32 +1,16 @@
 // The library's own layers: each is its parameters, its forward in ops, and how it prints.
 #include "nn/layers.h"
 
-#include <cmath>
-
 #include "base/error.h"
-#include "nn/init.h"
-#include "ops/ops.h"
+#include "nn/blocks.h"
 
 namespace flambeau::nn {
 
 namespace {
 
-Tensor trainable(Tensor t) {
-  autograd_data(t).requires_grad = true;
-  return t;
-}
-
-// torch's default for weights and biases: uniform within 1 / sqrt(fan in). For a weight it equals
-// kaiming_uniform_ with a = sqrt(5).
-void init_default(const Tensor& t, int64_t fan_in) {
-  const double bound = fan_in > 0 ? 1 / std::sqrt(double(fan_in)) : 0;
-  init_uniform(t, -bound, bound, nullptr);
-}
-
 // torch prints (3, 3); one number where both are equal and the layer is a pool.
 std::string pair_text(DimsView v) { return cat_text("(", v[0], ", ", v[1], ")"); }
 std::string short_text(DimsView v) { return v[0] == v[1] ? std::to_string(v[0]) : pair_text(v); }
-const char* truth(bool b) { return b ? "True" : "False"; }
 
 Dims pair_of(const char* layer, const char* what, DimsView v, int64_t least) {
   check(v.size() == 1 || v.size() == 2, Code::invalid_argument, layer, ": ", what,
@@ -39,28 +23,15 @@ Dims pair_of(const char* layer, const char* what, DimsView v, int64_t least) {
 
 Dims or_value(DimsView v, int64_t fallback) { return v.empty() ? Dims{fallback} : Dims(v); }
 
-const Tensor& only(const Module& m, TensorsView inputs) {
-  check(inputs.size() == 1, Code::invalid_argument, m.type, " takes one input, got ",
-        inputs.size());
-  return inputs[0];
-}
-
 class Linear final : public Module {
  public:
   Linear(int64_t in, int64_t out, bool bias, Device device, Dtype dtype)
       : Module("Linear"), in_(in), out_(out) {
     check(in >= 0 && out >= 0, Code::invalid_argument,
           "Linear: features must not be negative, got ", in, " and ", out);
-    const Tensor weight = ops::empty(Dims{out, in}, dtype, device);
-    init_default(weight, in);
-    set_parameter("weight", trainable(weight));
-    Tensor b;
-    if (bias) {
-      b = ops::empty(Dims{out}, dtype, device);
-      init_default(b, in);
-      b = trainable(b);
-    }
-    set_parameter("bias", b);
+    const Made made{device, dtype};
+    set_parameter("weight", drawn(Dims{out, in}, in, made));
+    set_parameter("bias", bias ? drawn(Dims{out}, in, made) : Tensor());
   }
   Tensor forward(TensorsView inputs) override {
     return ops::linear(only(*this, inputs), Module::parameter("weight"), Module::parameter("bias"));
@@ -72,46 +43,6 @@ class Linear final : public Module {
 
  private:
   int64_t in_, out_;
-};
-
-class Conv2d final : public Module {
- public:
-  Conv2d(int64_t in, int64_t out, Dims kernel, const Conv2dOptions& o)
-      : Module("Conv2d"), in_(in), out_(out), kernel_(std::move(kernel)), o_(o) {
-    check(o.groups > 0 && in % o.groups == 0 && out % o.groups == 0, Code::invalid_argument,
-          "Conv2d: groups (", o.groups, ") must divide in_channels (", in, ") and out_channels (",
-          out, ")");
-    const Tensor weight =
-        ops::empty(Dims{out, in / o.groups, kernel_[0], kernel_[1]}, o.dtype, o.device);
-    const int64_t fan_in = in / o.groups * kernel_[0] * kernel_[1];
-    init_default(weight, fan_in);
-    set_parameter("weight", trainable(weight));
-    Tensor b;
-    if (o.bias) {
-      b = ops::empty(Dims{out}, o.dtype, o.device);
-      init_default(b, fan_in);
-      b = trainable(b);
-    }
-    set_parameter("bias", b);
-  }
-  Tensor forward(TensorsView inputs) override {
-    return ops::conv2d(only(*this, inputs), Module::parameter("weight"), Module::parameter("bias"),
-                       o_.stride, o_.padding, o_.dilation, o_.groups);
-  }
-  std::string extra_repr() const override {
-    std::string s = cat_text(in_, ", ", out_, ", kernel_size=", pair_text(kernel_),
-                             ", stride=", pair_text(o_.stride));
-    if (o_.padding[0] || o_.padding[1]) s += ", padding=" + pair_text(o_.padding);
-    if (o_.dilation[0] != 1 || o_.dilation[1] != 1) s += ", dilation=" + pair_text(o_.dilation);
-    if (o_.groups != 1) s += cat_text(", groups=", o_.groups);
-    if (!o_.bias) s += ", bias=False";
-    return s;
-  }
-
- private:
-  int64_t in_, out_;
-  Dims kernel_;
-  Conv2dOptions o_;
 };
 
 class BatchNorm final : public Module {
@@ -147,7 +78,7 @@ class BatchNorm final : public Module {
   }
   std::string extra_repr() const override {
     return cat_text(features_, ", eps=", number(o_.eps), ", momentum=", number(o_.momentum),
-                    ", affine=", truth(o_.affine),
+                    ", affine=", truth(o_.affine), ", bias=", truth(o_.affine),
                     ", track_running_stats=", truth(o_.track_running_stats));
   }
 
@@ -253,11 +184,15 @@ Ref<Module> linear(int64_t in, int64_t out, bool bias, Device device, Dtype dtyp
 }
 
 Ref<Module> conv2d(int64_t in, int64_t out, DimsView kernel_size, const Conv2dOptions& options) {
-  Conv2dOptions o = options;
-  o.stride = pair_of("Conv2d", "stride", or_value(o.stride, 1), 1);
-  o.padding = pair_of("Conv2d", "padding", or_value(o.padding, 0), 0);
-  o.dilation = pair_of("Conv2d", "dilation", or_value(o.dilation, 1), 1);
-  return make_ref<Conv2d>(in, out, pair_of("Conv2d", "kernel_size", kernel_size, 1), o);
+  const Dims kernel = pair_of("Conv2d", "kernel_size", kernel_size, 1);
+  return convolution(in, out, kernel,
+                     {.stride = options.stride,
+                      .padding = options.padding,
+                      .dilation = options.dilation,
+                      .output_padding = {},
+                      .groups = options.groups,
+                      .bias = options.bias,
+                      .made = {options.device, options.dtype}});
 }
 
 Ref<Module> batch_norm(int64_t features, int64_t spatial, const BatchNormOptions& options) {

@@ -131,6 +131,25 @@ Tensor conv(const char* op, size_t spatial, const Tensor& x, const Tensor& w, co
   return o.batched ? y : squeeze(y, Dims{0});
 }
 
+Tensor transposed(const char* op, const Tensor& x, const Tensor& w, const Tensor& bias,
+                  DimsView output_padding, const ConvParams& p) {
+  const size_t spatial = p.stride.size();
+  const Dims extra = per_dimension(op, "output_padding", output_padding, spatial, 0, 0);
+  const Call c{op, {x, w, bias}};
+  const Operands o = with_batch(op, c[0], c[1], spatial);
+  check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
+        " expects input with ", w.size(0), " channels, got ", x);
+  Dims sizes{o.x.size(0), w.size(1) * p.groups};
+  for (size_t d = 0; d < spatial; ++d) {
+    sizes.push_back((o.x.sizes()[d + 2] - 1) * p.stride[d] - 2 * p.padding[d] +
+                    p.dilation[d] * (w.sizes()[d + 2] - 1) + extra[d] + 1);
+    check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
+          ": output padding must be smaller than either stride or dilation");
+  }
+  const Tensor y = data_gradient(o.x, c[1], c[2], sizes, p);
+  return o.batched ? y : squeeze(y, Dims{0});
+}
+
 }  // namespace
 
 Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
@@ -143,25 +162,30 @@ Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView str
   return conv("conv2d", 2, x, w, bias, stride, padding, dilation, groups);
 }
 
+Tensor conv3d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+              DimsView padding, DimsView dilation, int64_t groups) {
+  return conv("conv3d", 3, x, w, bias, stride, padding, dilation, groups);
+}
+
+Tensor conv_transpose1d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+                        DimsView padding, DimsView output_padding, int64_t groups,
+                        DimsView dilation) {
+  return transposed("conv_transpose1d", x, w, bias, output_padding,
+                    params("conv_transpose1d", 1, stride, padding, dilation, groups));
+}
+
 Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
                         DimsView padding, DimsView output_padding, int64_t groups,
                         DimsView dilation) {
-  const char* op = "conv_transpose2d";
-  const ConvParams p = params(op, 2, stride, padding, dilation, groups);
-  const Dims extra = per_dimension(op, "output_padding", output_padding, 2, 0, 0);
-  const Call c{op, {x, w, bias}};
-  const Operands o = with_batch(op, c[0], c[1], 2);
-  check(o.x.size(1) == w.size(0), Code::shape, op, ": weight of size ", ShapeText{w.sizes()},
-        " expects input with ", w.size(0), " channels, got ", x);
-  Dims sizes{o.x.size(0), w.size(1) * groups, 0, 0};
-  for (size_t d = 0; d < 2; ++d) {
-    sizes[d + 2] = (o.x.sizes()[d + 2] - 1) * p.stride[d] - 2 * p.padding[d] +
-                   p.dilation[d] * (w.sizes()[d + 2] - 1) + extra[d] + 1;
-    check(extra[d] < std::max(p.stride[d], p.dilation[d]), Code::invalid_argument, op,
-          ": output padding must be smaller than either stride or dilation");
-  }
-  const Tensor y = data_gradient(o.x, c[1], c[2], sizes, p);
-  return o.batched ? y : squeeze(y, Dims{0});
+  return transposed("conv_transpose2d", x, w, bias, output_padding,
+                    params("conv_transpose2d", 2, stride, padding, dilation, groups));
+}
+
+Tensor conv_transpose3d(const Tensor& x, const Tensor& w, const Tensor& bias, DimsView stride,
+                        DimsView padding, DimsView output_padding, int64_t groups,
+                        DimsView dilation) {
+  return transposed("conv_transpose3d", x, w, bias, output_padding,
+                    params("conv_transpose3d", 3, stride, padding, dilation, groups));
 }
 
 }  // namespace flambeau::ops

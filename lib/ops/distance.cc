@@ -51,6 +51,25 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, int32_t mode) {
   return c.track(y, CdistBackward{c.save(a), c.save(b), c.save_output(y)});
 }
 
+Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double eps) {
+  Call c{"cosine_similarity", {x1, x2}};
+  const Dtype dtype = c.promote();
+  check(is_floating(dtype), Code::dtype,
+        "expected common dtype to be floating point, yet common dtype is ", name_of(dtype));
+  const Dims sizes = broadcast_shapes(c[0].sizes(), c[1].sizes());
+  const Tensor a = expand(c[0], sizes), b = expand(c[1], sizes);
+  const DimsView over(&dim, 1);
+  const auto unit = [&](const Tensor& x) {
+    return div(x, clamp_min(norm(x, 2, over, true), num(eps)));
+  };
+  return sum(mul(unit(a), unit(b)), over);
+}
+
+Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double eps, bool keepdim) {
+  const int64_t last = -1;
+  return norm(add(sub(x1, x2), num(eps)), p, {&last, 1}, keepdim);
+}
+
 Tensor dist(const Tensor& a, const Tensor& b, double p) {
   Call c{"dist", {a, b}};
   return norm(sub(c[0], c[1]), p);

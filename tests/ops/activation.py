@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-from tests.harness.table import FLOATS, NUMBERS, default_float, op, x
+from tests.harness.table import FLOATS, NUMBERS, default_float, op, positive, x
 
 SAMPLES = [x(3, 4), x(9, low=-8.0, high=8.0)]
 NOT_INT = {"int64": "not implemented for 'int64'", "bool": "not implemented for 'bool'"}
@@ -133,4 +133,44 @@ op(
     elementwise=False,
     atol=1e-7,
     bad=NOT_INT,
+)
+op(
+    "hardshrink",
+    ref=lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
+    samples=SAMPLES,
+    options=[dict(lambd=0.2)],
+    ulp=0,
+    bad=NOT_INT,
+)
+op(
+    "softshrink",
+    ref=lambda x, lambd=0.5: np.sign(x) * np.maximum(np.abs(x) - lambd, 0),
+    samples=SAMPLES,
+    options=[dict(lambd=0.2)],
+    ulp=2,
+    atol=1e-6,
+    bad=NOT_INT,
+)
+op(
+    "rrelu",
+    ref=lambda x, lower=1 / 8, upper=1 / 3: np.where(x > 0, x, x * (lower + upper) / 2),
+    samples=SAMPLES,
+    options=[dict(lower=0.1, upper=0.2)],
+    ulp=2,
+)
+op(
+    "prelu",
+    ref=lambda x, w: np.where(x > 0, x, x * (w[:, None] if w.size > 1 else w)),
+    samples=[(x(2, 3, 4), positive(3)), (x(5), positive(1))],
+    elementwise=False,
+    ulp=2,
+)
+op(
+    "glu",
+    ref=lambda x, dim=-1: (lambda a, b: a * special.expit(b))(*np.split(x, 2, dim)),
+    samples=[x(4, 4), x(2, 6, 2)],
+    options=[dict(dim=-2)],
+    required=True,
+    elementwise=False,
+    ulp=4,
 )

@@ -163,4 +163,41 @@ flam_tensor *flam_log_softmax(const flam_tensor *input, int64_t dim, flam_dtype 
   return guard_handle("flam_log_softmax", [&] { return flambeau::ops::log_softmax(as_tensor(input), dim, as_dtype(dtype)); });
 }
 
+flam_tensor *flam_glu(const flam_tensor *input, int64_t dim) {
+  if (!input) return null_operand("flam_glu", "input"), nullptr;
+  return guard_handle("flam_glu", [&] { return flambeau::ops::glu(as_tensor(input), dim); });
+}
+
+flam_tensor *flam_prelu(const flam_tensor *input, const flam_tensor *weight) {
+  if (!input) return null_operand("flam_prelu", "input"), nullptr;
+  if (!weight) return null_operand("flam_prelu", "weight"), nullptr;
+  return guard_handle("flam_prelu", [&] { return flambeau::ops::prelu(as_tensor(input), as_tensor(weight)); });
+}
+
+flam_tensor *flam_rrelu(const flam_tensor *input, double lower, double upper, flam_bool training) {
+  if (!input) return null_operand("flam_rrelu", "input"), nullptr;
+  return guard_handle("flam_rrelu", [&] { return flambeau::ops::rrelu(as_tensor(input), lower, upper, training != 0); });
+}
+
+flam_tensor *flam_rrelu_(flam_tensor *input, double lower, double upper, flam_bool training) {
+  if (!input) return null_operand("flam_rrelu_", "input"), nullptr;
+  return guard_handle("flam_rrelu_", [&] { return flambeau::ops::rrelu_(as_tensor(input), lower, upper, training != 0); });
+}
+
+flam_tensor *flam_hardshrink(const flam_tensor *input, double lambd) {
+  if (!input) return null_operand("flam_hardshrink", "input"), nullptr;
+  return guard_handle("flam_hardshrink", [&] { return flambeau::ops::hardshrink(as_tensor(input), lambd); });
+}
+
+flam_tensor *flam_softshrink(const flam_tensor *input, double lambd) {
+  if (!input) return null_operand("flam_softshrink", "input"), nullptr;
+  return guard_handle("flam_softshrink", [&] { return flambeau::ops::softshrink(as_tensor(input), lambd); });
+}
+
+flam_tensor *flam_gumbel_softmax(const flam_tensor *input, double tau, flam_bool hard, double eps,
+    int64_t dim) {
+  if (!input) return null_operand("flam_gumbel_softmax", "input"), nullptr;
+  return guard_handle("flam_gumbel_softmax", [&] { return flambeau::ops::gumbel_softmax(as_tensor(input), tau, hard != 0, eps, dim); });
+}
+
 }  // extern "C"

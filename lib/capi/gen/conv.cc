@@ -45,4 +45,44 @@ flam_tensor *flam_conv_transpose2d(const flam_tensor *input, const flam_tensor *
   return guard_handle("flam_conv_transpose2d", [&] { return flambeau::ops::conv_transpose2d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
 }
 
+flam_tensor *flam_conv3d(const flam_tensor *input, const flam_tensor *weight, const flam_tensor
+    *bias, const int64_t *stride, size_t n_stride, const int64_t *padding, size_t n_padding, const
+    int64_t *dilation, size_t n_dilation, int64_t groups) {
+  if (!input) return null_operand("flam_conv3d", "input"), nullptr;
+  if (!weight) return null_operand("flam_conv3d", "weight"), nullptr;
+  if (t_error && !bias) return nullptr;
+  if (!stride && n_stride) return null_operand("flam_conv3d", "stride"), nullptr;
+  if (!padding && n_padding) return null_operand("flam_conv3d", "padding"), nullptr;
+  if (!dilation && n_dilation) return null_operand("flam_conv3d", "dilation"), nullptr;
+  return guard_handle("flam_conv3d", [&] { return flambeau::ops::conv3d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(dilation, n_dilation), groups); });
+}
+
+flam_tensor *flam_conv_transpose1d(const flam_tensor *input, const flam_tensor *weight, const
+    flam_tensor *bias, const int64_t *stride, size_t n_stride, const int64_t *padding, size_t
+    n_padding, const int64_t *output_padding, size_t n_output_padding, int64_t groups, const int64_t
+    *dilation, size_t n_dilation) {
+  if (!input) return null_operand("flam_conv_transpose1d", "input"), nullptr;
+  if (!weight) return null_operand("flam_conv_transpose1d", "weight"), nullptr;
+  if (t_error && !bias) return nullptr;
+  if (!stride && n_stride) return null_operand("flam_conv_transpose1d", "stride"), nullptr;
+  if (!padding && n_padding) return null_operand("flam_conv_transpose1d", "padding"), nullptr;
+  if (!output_padding && n_output_padding) return null_operand("flam_conv_transpose1d", "output_padding"), nullptr;
+  if (!dilation && n_dilation) return null_operand("flam_conv_transpose1d", "dilation"), nullptr;
+  return guard_handle("flam_conv_transpose1d", [&] { return flambeau::ops::conv_transpose1d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
+}
+
+flam_tensor *flam_conv_transpose3d(const flam_tensor *input, const flam_tensor *weight, const
+    flam_tensor *bias, const int64_t *stride, size_t n_stride, const int64_t *padding, size_t
+    n_padding, const int64_t *output_padding, size_t n_output_padding, int64_t groups, const int64_t
+    *dilation, size_t n_dilation) {
+  if (!input) return null_operand("flam_conv_transpose3d", "input"), nullptr;
+  if (!weight) return null_operand("flam_conv_transpose3d", "weight"), nullptr;
+  if (t_error && !bias) return nullptr;
+  if (!stride && n_stride) return null_operand("flam_conv_transpose3d", "stride"), nullptr;
+  if (!padding && n_padding) return null_operand("flam_conv_transpose3d", "padding"), nullptr;
+  if (!output_padding && n_output_padding) return null_operand("flam_conv_transpose3d", "output_padding"), nullptr;
+  if (!dilation && n_dilation) return null_operand("flam_conv_transpose3d", "dilation"), nullptr;
+  return guard_handle("flam_conv_transpose3d", [&] { return flambeau::ops::conv_transpose3d(as_tensor(input), as_tensor(weight), as_tensor(bias), std::span<const int64_t>(stride, n_stride), std::span<const int64_t>(padding, n_padding), std::span<const int64_t>(output_padding, n_output_padding), groups, std::span<const int64_t>(dilation, n_dilation)); });
+}
+
 }  // extern "C"

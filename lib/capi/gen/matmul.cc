@@ -143,4 +143,13 @@ flam_tensor *flam_baddbmm_out(const flam_tensor *input, const flam_tensor *batch
   return guard_handle("flam_baddbmm_out", [&] { return flambeau::ops::baddbmm_out(as_tensor(input), as_tensor(batch1), as_tensor(batch2), beta, alpha, as_tensor(out)); });
 }
 
+flam_tensor *flam_bilinear(const flam_tensor *input1, const flam_tensor *input2, const flam_tensor
+    *weight, const flam_tensor *bias) {
+  if (!input1) return null_operand("flam_bilinear", "input1"), nullptr;
+  if (!input2) return null_operand("flam_bilinear", "input2"), nullptr;
+  if (!weight) return null_operand("flam_bilinear", "weight"), nullptr;
+  if (t_error && !bias) return nullptr;
+  return guard_handle("flam_bilinear", [&] { return flambeau::ops::bilinear(as_tensor(input1), as_tensor(input2), as_tensor(weight), as_tensor(bias)); });
+}
+
 }  // extern "C"

@@ -107,4 +107,34 @@ flam_tensor *flam_dropout_(flam_tensor *input, double p, flam_bool training) {
   return guard_handle("flam_dropout_", [&] { return flambeau::ops::dropout_(as_tensor(input), p, training != 0); });
 }
 
+flam_tensor *flam_feature_dropout(const flam_tensor *input, double p, flam_bool training) {
+  if (!input) return null_operand("flam_feature_dropout", "input"), nullptr;
+  return guard_handle("flam_feature_dropout", [&] { return flambeau::ops::feature_dropout(as_tensor(input), p, training != 0); });
+}
+
+flam_tensor *flam_feature_dropout_(flam_tensor *input, double p, flam_bool training) {
+  if (!input) return null_operand("flam_feature_dropout_", "input"), nullptr;
+  return guard_handle("flam_feature_dropout_", [&] { return flambeau::ops::feature_dropout_(as_tensor(input), p, training != 0); });
+}
+
+flam_tensor *flam_alpha_dropout(const flam_tensor *input, double p, flam_bool training) {
+  if (!input) return null_operand("flam_alpha_dropout", "input"), nullptr;
+  return guard_handle("flam_alpha_dropout", [&] { return flambeau::ops::alpha_dropout(as_tensor(input), p, training != 0); });
+}
+
+flam_tensor *flam_alpha_dropout_(flam_tensor *input, double p, flam_bool training) {
+  if (!input) return null_operand("flam_alpha_dropout_", "input"), nullptr;
+  return guard_handle("flam_alpha_dropout_", [&] { return flambeau::ops::alpha_dropout_(as_tensor(input), p, training != 0); });
+}
+
+flam_tensor *flam_feature_alpha_dropout(const flam_tensor *input, double p, flam_bool training) {
+  if (!input) return null_operand("flam_feature_alpha_dropout", "input"), nullptr;
+  return guard_handle("flam_feature_alpha_dropout", [&] { return flambeau::ops::feature_alpha_dropout(as_tensor(input), p, training != 0); });
+}
+
+flam_tensor *flam_feature_alpha_dropout_(flam_tensor *input, double p, flam_bool training) {
+  if (!input) return null_operand("flam_feature_alpha_dropout_", "input"), nullptr;
+  return guard_handle("flam_feature_alpha_dropout_", [&] { return flambeau::ops::feature_alpha_dropout_(as_tensor(input), p, training != 0); });
+}
+
 }  // extern "C"

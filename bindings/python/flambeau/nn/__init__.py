@@ -5,12 +5,13 @@ import importlib as _importlib
 
 from . import functional, init, modules, parameter
 from .modules import *  # noqa: F403
-from .parameter import Buffer, Parameter, UninitializedParameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     *modules.__all__,
     "Buffer",
     "Parameter",
+    "UninitializedBuffer",
     "UninitializedParameter",
     "functional",
     "init",
@@ -23,7 +24,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("utils", "parallel"):
+    if name in ("attention", "parallel", "utils"):
         return _importlib.import_module("." + name, __name__)
     if name == "DataParallel":
         from .parallel import DataParallel

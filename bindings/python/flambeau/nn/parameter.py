@@ -55,16 +55,69 @@ class Buffer(Tensor):
         return self
 
 
-class UninitializedParameter(Parameter):
-    """Has no shape yet; lazy modules are not supported, so this only answers isinstance checks."""
+class _Uninitialized:
+    """What tensors without a shape share: it cannot be asked for, and comes later."""
 
     __slots__ = ()
 
-    def __new__(cls, *args, **kwargs):
-        raise NotImplementedError(
-            "lazy modules are not supported; give the sizes when the module is made"
+    @property
+    def shape(self):
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized module. Call `forward` to initialize the parameters before accessing "
+            "their attributes."
         )
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Gives this tensor its shape; its values are not set. It keeps its identity."""
+        from .. import empty
+
+        kind = {"device": device or self.device, "dtype": dtype or self.dtype}
+        self.__class__ = self._becomes
+        self.data = empty(tuple(shape), **kind)
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
+
+    def __deepcopy__(self, memo):
+        found = memo.get(id(self))
+        if found is None:
+            kind = {"device": self.device, "dtype": self.dtype}
+            found = memo[id(self)] = type(self)(self.requires_grad, **kind)
+        return found
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A parameter of a lazy module before the first input."""
+
+    __slots__ = ()
+    _becomes = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        from .. import empty
+
+        return Parameter.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(_Uninitialized, Tensor):
+    """A buffer of a lazy module before the first input."""
+
+    __slots__ = ()
+    _becomes = Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None):
+        from .. import empty
+
+        nothing = empty(0, device=device, dtype=dtype)  # alive until its handle was used
+        return wrap(_fast.flam_detach(nothing._h), cls)
 
 
 def is_lazy(parameter):
-    return False
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(parameter, _Uninitialized)

@@ -1,57 +1,58 @@
 """All module classes, under the names PyTorch gives them."""
 
-from . import simple as _simple
-from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, GroupNorm, LayerNorm
-from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d
-from .linear import Identity, Linear
-from .loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
+from . import (
+    batchnorm,
+    container,
+    conv,
+    instancenorm,
+    lazy,
+    linear,
+    loss,
+    margin,
+    multihead,
+    padding,
+    pooling,
+    rnn,
+    shape,
+    simple,
+    sparse,
+    transformer,
+    upsampling,
+    weighted,
 )
 from .module import Module
-from .shape import Flatten, Unflatten
-from .sparse import Embedding
 
-globals().update(_simple.CLASSES)
+_PARTS = (
+    batchnorm,
+    container,
+    conv,
+    instancenorm,
+    lazy,
+    linear,
+    loss,
+    margin,
+    multihead,
+    rnn,
+    shape,
+    sparse,
+    transformer,
+    upsampling,
+    weighted,
+)
+_HIDDEN = {"NonDynamicallyQuantizableLinear"}  # torch does not show it in torch.nn either
+_found = {"Module": Module}
+for _part in _PARTS:
+    _found |= {
+        name: value
+        for name, value in vars(_part).items()
+        if isinstance(value, type)
+        and issubclass(value, Module)
+        and value.__module__ == _part.__name__
+        and not name.startswith("_")
+        and name not in _HIDDEN
+    }
+for _part in padding, pooling, simple:
+    _found |= _part.CLASSES
+globals().update(_found)
 
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "CrossEntropyLoss",
-    "Embedding",
-    "Flatten",
-    "GroupNorm",
-    "HuberLoss",
-    "Identity",
-    "KLDivLoss",
-    "L1Loss",
-    "LayerNorm",
-    "Linear",
-    "MSELoss",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "NLLLoss",
-    "ParameterDict",
-    "ParameterList",
-    "Sequential",
-    "SmoothL1Loss",
-    "Unflatten",
-    *_simple.CLASSES,
-]
+__all__ = sorted(_found)

@@ -26,8 +26,8 @@ class _BatchNorm(Module):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         kind = {"device": device, "dtype": dtype}
-        for name, make, wanted in ("weight", ones, affine), ("bias", zeros, affine and bias):
-            self.register_parameter(name, Parameter(make(num_features, **kind)) if wanted else None)
+        for name, make, has in ("weight", ones, affine), ("bias", zeros, affine and bias):
+            self.register_parameter(name, Parameter(make(num_features, **kind)) if has else None)
         tracked = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, **kind) if tracked else None)
         self.register_buffer("running_var", ones(num_features, **kind) if tracked else None)
@@ -180,6 +180,12 @@ class GroupNorm(Module):
             "bias", Parameter(zeros(num_channels, **kind)) if affine and bias else None
         )
 
+    def reset_parameters(self):
+        if self.weight is not None:
+            self.weight.data.fill_(1)
+        if self.bias is not None:
+            self.bias.data.zero_()
+
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
@@ -188,3 +194,51 @@ class GroupNorm(Module):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
+
+
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm over any number of positions; one process has nothing to share its statistics
+    with."""
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """`module` with every batch norm in it replaced by one of these, sharing its tensors."""
+        made = module
+        if isinstance(module, _BatchNorm) and module._dims and not hasattr(module, "process_group"):
+            made = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+            )
+            made.weight, made.bias = module.weight, module.bias
+            for name in "running_mean", "running_var", "num_batches_tracked":
+                setattr(made, name, getattr(module, name))
+            made.training = module.training
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made

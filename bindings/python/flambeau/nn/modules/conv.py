@@ -107,11 +107,7 @@ class _Conv(Module):
             f"stride={self.stride}"
         ]
         if self.padding != (0,) * self._n:
-            parts.append(
-                f"padding={self.padding!r}"
-                if isinstance(self.padding, str)
-                else f"padding={self.padding}"
-            )
+            parts.append(f"padding={self.padding}")
         if self.dilation != (1,) * self._n:
             parts.append(f"dilation={self.dilation}")
         if self.output_padding != (0,) * self._n:
@@ -225,3 +221,12 @@ class ConvTranspose2d(_ConvTranspose):
 
     def _function(self, *args):
         return F.conv_transpose2d(*args)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """Transposed convolution over [N, C, D, H, W]."""
+
+    _n = 3
+
+    def _function(self, *args):
+        return F.conv_transpose3d(*args)

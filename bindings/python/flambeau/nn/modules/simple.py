@@ -7,10 +7,10 @@ order in which PyTorch's constructor takes them, and keyword arguments of the fu
 from .. import functional as F
 from .module import Module
 
-_NEEDED = object()
+NEEDED = object()
 
 
-def _stored(*names):
+def stored(*names):
     """An extra_repr that prints these options by name."""
     return lambda self: ", ".join(f"{n}={getattr(self, n)}" for n in names)
 
@@ -20,7 +20,7 @@ def _inplace(self):
 
 
 def _and_inplace(*names):
-    shown = _stored(*names)
+    shown = stored(*names)
     return lambda self: shown(self) + (", inplace=True" if self.inplace else "")
 
 
@@ -28,9 +28,9 @@ def _softmax_dim(self):
     return f"dim={self.dim}"
 
 
-def _make(name, function, options, shown, trained=False):
+def make(name, function, options, shown, trained=False, module=__name__):
     names = tuple(options)
-    required = [n for n, d in options.items() if d is _NEEDED]
+    required = [n for n, d in options.items() if d is NEEDED]
 
     def __init__(self, *args, **kwargs):
         Module.__init__(self)
@@ -63,14 +63,11 @@ def _make(name, function, options, shown, trained=False):
         {
             "__init__": __init__,
             "forward": forward if names or trained else plain,
-            "__module__": __name__,
+            "__module__": module,
             "__doc__": f"`torch.nn.functional.{function}` as a module.",
             **({"extra_repr": shown} if shown else {}),
         },
     )
-
-
-_POOL = {"kernel_size": _NEEDED, "stride": None, "padding": 0}
 
 
 _ROWS = (
@@ -91,7 +88,7 @@ _ROWS = (
     ("Sigmoid", "sigmoid", {}, None),
     ("LogSigmoid", "logsigmoid", {}, None),
     ("Tanh", "tanh", {}, None),
-    ("Softplus", "softplus", {"beta": 1.0, "threshold": 20.0}, _stored("beta", "threshold")),
+    ("Softplus", "softplus", {"beta": 1.0, "threshold": 20.0}, stored("beta", "threshold")),
     ("Softsign", "softsign", {}, None),
     (
         "Hardtanh",
@@ -105,56 +102,62 @@ _ROWS = (
     ("LogSoftmax", "log_softmax", {"dim": None}, _softmax_dim),
     ("Softmin", "softmin", {"dim": None}, _softmax_dim),
     ("GLU", "glu", {"dim": -1}, _softmax_dim),
-    ("Dropout1d", "dropout1d", {"p": 0.5, "inplace": False}, _stored("p", "inplace"), True),
-    ("Dropout", "dropout", {"p": 0.5, "inplace": False}, _stored("p", "inplace"), True),
-    ("Dropout2d", "dropout2d", {"p": 0.5, "inplace": False}, _stored("p", "inplace"), True),
-    ("Dropout3d", "dropout3d", {"p": 0.5, "inplace": False}, _stored("p", "inplace"), True),
+    ("Dropout1d", "dropout1d", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
+    ("Dropout", "dropout", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
+    ("Dropout2d", "dropout2d", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
+    ("Dropout3d", "dropout3d", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
+    ("PixelShuffle", "pixel_shuffle", {"upscale_factor": NEEDED}, stored("upscale_factor")),
+    ("PixelUnshuffle", "pixel_unshuffle", {"downscale_factor": NEEDED}, stored("downscale_factor")),
+    ("ChannelShuffle", "channel_shuffle", {"groups": NEEDED}, stored("groups")),
+    ("Tanhshrink", "tanhshrink", {}, None),
+    ("Hardshrink", "hardshrink", {"lambd": 0.5}, lambda self: f"{self.lambd}"),
+    ("Softshrink", "softshrink", {"lambd": 0.5}, lambda self: f"{self.lambd}"),
     (
-        "MaxPool1d",
-        "max_pool1d",
-        {**_POOL, "dilation": 1, "return_indices": False, "ceil_mode": False},
-        _stored("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+        "Threshold",
+        "threshold",
+        {"threshold": NEEDED, "value": NEEDED, "inplace": False},
+        _and_inplace("threshold", "value"),
     ),
     (
-        "MaxPool2d",
-        "max_pool2d",
-        {**_POOL, "dilation": 1, "return_indices": False, "ceil_mode": False},
-        _stored("kernel_size", "stride", "padding", "dilation", "ceil_mode"),
+        "RReLU",
+        "rrelu",
+        {"lower": 1.0 / 8, "upper": 1.0 / 3, "inplace": False},
+        _and_inplace("lower", "upper"),
+        True,
+    ),
+    ("AlphaDropout", "alpha_dropout", {"p": 0.5, "inplace": False}, stored("p", "inplace"), True),
+    (
+        "FeatureAlphaDropout",
+        "feature_alpha_dropout",
+        {"p": 0.5, "inplace": False},
+        stored("p", "inplace"),
+        True,
     ),
     (
-        "AvgPool1d",
-        "avg_pool1d",
-        {**_POOL, "ceil_mode": False, "count_include_pad": True},
-        _stored("kernel_size", "stride", "padding"),
+        "LocalResponseNorm",
+        "local_response_norm",
+        {"size": NEEDED, "alpha": 1e-4, "beta": 0.75, "k": 1.0},
+        lambda self: f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}",
     ),
     (
-        "AvgPool2d",
-        "avg_pool2d",
-        {**_POOL, "ceil_mode": False, "count_include_pad": True, "divisor_override": None},
-        _stored("kernel_size", "stride", "padding"),
+        "Unfold",
+        "unfold",
+        {"kernel_size": NEEDED, "dilation": 1, "padding": 0, "stride": 1},
+        stored("kernel_size", "dilation", "padding", "stride"),
     ),
-    ("AdaptiveAvgPool1d", "adaptive_avg_pool1d", {"output_size": _NEEDED}, _stored("output_size")),
-    ("AdaptiveAvgPool2d", "adaptive_avg_pool2d", {"output_size": _NEEDED}, _stored("output_size")),
-    ("AdaptiveMaxPool1d", "adaptive_max_pool1d", {"output_size": _NEEDED}, _stored("output_size")),
-    ("AdaptiveMaxPool2d", "adaptive_max_pool2d", {"output_size": _NEEDED}, _stored("output_size")),
-    ("PixelShuffle", "pixel_shuffle", {"upscale_factor": _NEEDED}, _stored("upscale_factor")),
+    (
+        "Fold",
+        "fold",
+        {
+            "output_size": NEEDED,
+            "kernel_size": NEEDED,
+            "dilation": 1,
+            "padding": 0,
+            "stride": 1,
+        },
+        stored("output_size", "kernel_size", "dilation", "padding", "stride"),
+    ),
 )
 
-CLASSES = {row[0]: _make(*row) for row in _ROWS}
+CLASSES = {row[0]: make(*row) for row in _ROWS}
 globals().update(CLASSES)
-
-
-def _default_stride(cls):
-    """Pools stride by their window unless told otherwise, and show it so."""
-    plain = cls.__init__
-
-    def __init__(self, *args, **kwargs):
-        plain(self, *args, **kwargs)
-        if self.stride is None:
-            self.stride = self.kernel_size
-
-    cls.__init__ = __init__
-
-
-for _name in ("MaxPool1d", "MaxPool2d", "AvgPool1d", "AvgPool2d"):
-    _default_stride(CLASSES[_name])

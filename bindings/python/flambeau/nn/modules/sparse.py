@@ -1,4 +1,4 @@
-"""Embedding: a table of vectors looked up by index."""
+"""Embedding and EmbeddingBag: tables of vectors looked up by index."""
 
 from ... import empty
 from .. import functional as F
@@ -7,7 +7,49 @@ from ..parameter import Parameter
 from .module import Module
 
 
-class Embedding(Module):
+class _Table(Module):
+    def __init__(self, num_embeddings, embedding_dim, padding_idx, weight, freeze, device, dtype):
+        super().__init__()
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise AssertionError("Padding_idx must be within num_embeddings")
+            padding_idx %= num_embeddings
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = padding_idx
+        if weight is None:
+            fresh = empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            self.weight = Parameter(fresh, not freeze)
+            self.reset_parameters()
+            return
+        if list(weight.shape) != [num_embeddings, embedding_dim]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(weight, not freeze)
+
+    def reset_parameters(self):
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            self.weight.data[self.padding_idx].fill_(0)
+
+    def _options(self, max_norm, norm_type, scale_grad_by_freq, sparse):
+        if sparse:
+            raise NotImplementedError(
+                f"{type(self).__name__}: sparse gradients are not supported; sparse=False works"
+            )
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+
+    def _shown(self):
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        if self.max_norm is not None:
+            parts.append(f"max_norm={self.max_norm}")
+        if self.norm_type != 2:
+            parts.append(f"norm_type={self.norm_type}")
+        if self.scale_grad_by_freq is not False:
+            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+        return parts
+
+
+class Embedding(_Table):
     """`weight[input]`, weight [num_embeddings, embedding_dim] from N(0, 1); row `padding_idx` stays
     zero."""
 
@@ -25,47 +67,125 @@ class Embedding(Module):
         device=None,
         dtype=None,
     ):
-        super().__init__()
-        if max_norm is not None or scale_grad_by_freq or sparse:
-            raise NotImplementedError(
-                "Embedding: max_norm, scale_grad_by_freq and sparse are not supported"
-            )
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx %= num_embeddings
-        self.num_embeddings, self.embedding_dim, self.padding_idx = (
-            num_embeddings,
-            embedding_dim,
-            padding_idx,
+        super().__init__(
+            num_embeddings, embedding_dim, padding_idx, _weight, _freeze, device, dtype
         )
-        self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse = (
-            None,
-            norm_type,
-            False,
-            False,
-        )
-        if _weight is None:
-            self.weight = Parameter(
-                empty((num_embeddings, embedding_dim), device=device, dtype=dtype), not _freeze
-            )
-            self.reset_parameters()
-        else:
-            self.weight = Parameter(_weight, not _freeze)
+        self._options(max_norm, norm_type, scale_grad_by_freq, sparse)
 
     @classmethod
-    def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
+    def from_pretrained(
+        cls,
+        embeddings,
+        freeze=True,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+    ):
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
-        return cls(rows, columns, padding_idx, _weight=embeddings, _freeze=freeze)
-
-    def reset_parameters(self):
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight.data[self.padding_idx].fill_(0)
+        return cls(
+            rows,
+            columns,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
+        )
 
     def forward(self, input):
-        return F.embedding(input, self.weight, self.padding_idx)
+        return F.embedding(
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
+        )
 
     def extra_repr(self):
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        parts = self._shown()
+        if self.padding_idx is not None:
+            parts.insert(1, f"padding_idx={self.padding_idx}")
+        return ", ".join(parts)
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or maxima of looked-up vectors, bag by bag."""
+
+    def __init__(
+        self,
+        num_embeddings,
+        embedding_dim,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        mode="mean",
+        sparse=False,
+        _weight=None,
+        include_last_offset=False,
+        padding_idx=None,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__(num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
+        self._options(max_norm, norm_type, scale_grad_by_freq, sparse)
+        self.mode, self.include_last_offset = mode, include_last_offset
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings,
+        freeze=True,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        mode="mean",
+        sparse=False,
+        include_last_offset=False,
+        padding_idx=None,
+    ):
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, columns = embeddings.shape
+        bag = cls(
+            rows,
+            columns,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
+        bag.weight.requires_grad = not freeze
+        return bag
+
+    def forward(self, input, offsets=None, per_sample_weights=None):
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self):
+        parts = [*self._shown(), f"mode={self.mode!r}"]
+        if self.padding_idx is not None:
+            parts.append(f"padding_idx={self.padding_idx}")
+        return ", ".join(parts)

@@ -2,6 +2,42 @@
 
 use super::prelude::*;
 
+/// What [`Tensor::rrelu_with`](crate::Tensor::rrelu_with) may be told.
+#[derive(Debug)]
+pub struct RreluOptions {
+    /// least slope; default 1/8.
+    pub lower: f64,
+    /// greatest slope; default 1/3.
+    pub upper: f64,
+    /// whether slopes are drawn; default false.
+    pub training: bool,
+}
+
+impl Default for RreluOptions {
+    fn default() -> Self {
+        Self { lower: 0.125, upper: 0.3333333333333333, training: false }
+    }
+}
+
+/// What [`Tensor::gumbel_softmax_with`](crate::Tensor::gumbel_softmax_with) may be told.
+#[derive(Debug)]
+pub struct GumbelSoftmaxOptions {
+    /// temperature, above 0; default 1.
+    pub tau: f64,
+    /// whether the result is one-hot, with the gradient of the soft one; default false.
+    pub hard: bool,
+    /// has no effect; default 1e-10.
+    pub eps: f64,
+    /// the dimension of the classes; default -1.
+    pub dim: i64,
+}
+
+impl Default for GumbelSoftmaxOptions {
+    fn default() -> Self {
+        Self { tau: 1.0, hard: false, eps: 1e-10, dim: -1 }
+    }
+}
+
 impl Tensor {
     /// Rectified linear unit, `max(x, 0)` elementwise; its slope at 0 is 0, and NaN stays NaN.
     ///
@@ -621,5 +657,200 @@ impl Tensor {
     pub fn log_softmax_with(&self, dim: i64, dtype: Option<Dtype>) -> Result<Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_log_softmax(self.raw(), dim, dtype.map_or(0, |v| v.0))) }
+    }
+
+    /// Gated linear unit, `a * sigmoid(b)` of the halves a and b.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: half of `self` along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the size is odd; [`Status::INDEX`](crate::Status::INDEX).
+    ///
+    /// Source: Dauphin et al., 2016, arXiv 1612.08083.
+    pub fn glu(&self) -> Result<Tensor> {
+        self.glu_with(-1)
+    }
+
+    /// Gated linear unit, `a * sigmoid(b)` of the halves a and b.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `dim`: the dimension to halve; default -1.
+    /// - returns: half of `self` along `dim`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the size is odd; [`Status::INDEX`](crate::Status::INDEX).
+    ///
+    /// Source: Dauphin et al., 2016, arXiv 1612.08083.
+    pub fn glu_with(&self, dim: i64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_glu(self.raw(), dim)) }
+    }
+
+    /// `x` where it is positive, else `weight * x`, with a learned weight.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - `weight`: \[c\] or one element.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where `weight` is neither.
+    ///
+    /// Source: He et al., 2015, arXiv 1502.01852.
+    pub fn prelu(&self, weight: impl Operand) -> Result<Tensor> {
+        let weight = weight.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_prelu(self.raw(), weight.raw())) }
+    }
+
+    /// `x` where it is positive, else `a * x`, a drawn from \[lower, upper\] for each element in
+    /// training and their middle otherwise.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    ///
+    /// Source: Xu et al., 2015, arXiv 1505.00853.
+    pub fn rrelu(&self) -> Result<Tensor> {
+        self.rrelu_with(RreluOptions::default())
+    }
+
+    /// `x` where it is positive, else `a * x`, a drawn from \[lower, upper\] for each element in
+    /// training and their middle otherwise.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `options`: the rest, [`RreluOptions`].
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    ///
+    /// Source: Xu et al., 2015, arXiv 1505.00853.
+    pub fn rrelu_with(&self, options: RreluOptions) -> Result<Tensor> {
+        let RreluOptions { lower, upper, training } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_rrelu(self.raw(), lower, upper, i32::from(training))) }
+    }
+
+    /// In-place form of `Tensor::rrelu`: `x` where it is positive, else `a * x`, a drawn from \[lower, upper\] for each element in training and their middle otherwise.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    ///
+    /// Source: Xu et al., 2015, arXiv 1505.00853.
+    pub fn rrelu_(&mut self) -> Result<&mut Tensor> {
+        self.rrelu_with_(RreluOptions::default())
+    }
+
+    /// In-place form of `Tensor::rrelu`: `x` where it is positive, else `a * x`, a drawn from \[lower, upper\] for each element in training and their middle otherwise.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `options`: the rest, [`RreluOptions`].
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    ///
+    /// Source: Xu et al., 2015, arXiv 1505.00853.
+    pub fn rrelu_with_(&mut self, options: RreluOptions) -> Result<&mut Tensor> {
+        let RreluOptions { lower, upper, training } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_rrelu_(self.raw(), lower, upper, i32::from(training)))? };
+        Ok(self)
+    }
+
+    /// `x` where `|x|` is above `lambd`, else 0.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    pub fn hardshrink(&self) -> Result<Tensor> {
+        self.hardshrink_with(0.5)
+    }
+
+    /// `x` where `|x|` is above `lambd`, else 0.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `lambd`: the threshold; default 0.5.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point.
+    pub fn hardshrink_with(&self, lambd: f64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_hardshrink(self.raw(), lambd)) }
+    }
+
+    /// `x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point. [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative `lambd`.
+    pub fn softshrink(&self) -> Result<Tensor> {
+        self.softshrink_with(0.5)
+    }
+
+    /// `x - lambd` above `lambd`, `x + lambd` below `-lambd`, else 0.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `lambd`: the threshold, not negative; default 0.5.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::DTYPE`](crate::Status::DTYPE) where `self` is not floating point. [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for a negative `lambd`.
+    pub fn softshrink_with(&self, lambd: f64) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_softshrink(self.raw(), lambd)) }
+    }
+
+    /// Softmax of logits with Gumbel noise: a sample of one of the classes that can be differentiated.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX); [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Jang, Gu and Poole, 2016, arXiv 1611.01144.
+    pub fn gumbel_softmax(&self) -> Result<Tensor> {
+        self.gumbel_softmax_with(GumbelSoftmaxOptions::default())
+    }
+
+    /// Softmax of logits with Gumbel noise: a sample of one of the classes that can be differentiated.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `options`: the rest, [`GumbelSoftmaxOptions`].
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX); [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Jang, Gu and Poole, 2016, arXiv 1611.01144.
+    pub fn gumbel_softmax_with(&self, options: GumbelSoftmaxOptions) -> Result<Tensor> {
+        let GumbelSoftmaxOptions { tau, hard, eps, dim } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_gumbel_softmax(self.raw(), tau, i32::from(hard), eps, dim)) }
     }
 }

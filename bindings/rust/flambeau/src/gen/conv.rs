@@ -67,6 +67,73 @@ impl Default for ConvTranspose2dOptions<'_> {
     }
 }
 
+/// What [`Tensor::conv3d_with`](crate::Tensor::conv3d_with) may be told.
+#[derive(Debug)]
+pub struct Conv3dOptions<'a> {
+    /// \[o\]; default none.
+    pub bias: Option<&'a Tensor>,
+    /// distance of the windows; default 1.
+    pub stride: &'a [i64],
+    /// zeros added at both ends; default 0.
+    pub padding: &'a [i64],
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+    /// number of separate groups of channels; default 1.
+    pub groups: i64,
+}
+
+impl Default for Conv3dOptions<'_> {
+    fn default() -> Self {
+        Self { bias: None, stride: &[1], padding: &[0], dilation: &[1], groups: 1 }
+    }
+}
+
+/// What [`Tensor::conv_transpose1d_with`](crate::Tensor::conv_transpose1d_with) may be told.
+#[derive(Debug)]
+pub struct ConvTranspose1dOptions<'a> {
+    /// \[o\]; default none.
+    pub bias: Option<&'a Tensor>,
+    /// of the convolution it transposes; default 1.
+    pub stride: &'a [i64],
+    /// of the convolution it transposes; default 0.
+    pub padding: &'a [i64],
+    /// added to one side of the result; default 0.
+    pub output_padding: &'a [i64],
+    /// number of separate groups of channels; default 1.
+    pub groups: i64,
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+}
+
+impl Default for ConvTranspose1dOptions<'_> {
+    fn default() -> Self {
+        Self { bias: None, stride: &[1], padding: &[0], output_padding: &[0], groups: 1, dilation: &[1] }
+    }
+}
+
+/// What [`Tensor::conv_transpose3d_with`](crate::Tensor::conv_transpose3d_with) may be told.
+#[derive(Debug)]
+pub struct ConvTranspose3dOptions<'a> {
+    /// \[o\]; default none.
+    pub bias: Option<&'a Tensor>,
+    /// of the convolution it transposes; default 1.
+    pub stride: &'a [i64],
+    /// of the convolution it transposes; default 0.
+    pub padding: &'a [i64],
+    /// added to one side of the result; default 0.
+    pub output_padding: &'a [i64],
+    /// number of separate groups of channels; default 1.
+    pub groups: i64,
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+}
+
+impl Default for ConvTranspose3dOptions<'_> {
+    fn default() -> Self {
+        Self { bias: None, stride: &[1], padding: &[0], output_padding: &[0], groups: 1, dilation: &[1] }
+    }
+}
+
 impl Tensor {
     /// Convolution (cross-correlation) in one dimension.
     ///
@@ -160,5 +227,105 @@ impl Tensor {
         let weight = weight.hold();
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_conv_transpose2d(self.raw(), weight.raw(), bias.map_or(null_mut(), |v| v.raw()), stride.as_ptr(), stride.len(), padding.as_ptr(), padding.len(), output_padding.as_ptr(), output_padding.len(), groups, dilation.as_ptr(), dilation.len())) }
+    }
+
+    /// Convolution (cross-correlation) in three dimensions.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `weight`: \[o, c / groups, kd, kh, kw\], dtype of `self`.
+    /// - returns: \[n, o, d', h', w'\], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1, without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming both shapes and what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn conv3d(&self, weight: impl Operand) -> Result<Tensor> {
+        self.conv3d_with(weight, Conv3dOptions::default())
+    }
+
+    /// Convolution (cross-correlation) in three dimensions.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `weight`: \[o, c / groups, kd, kh, kw\], dtype of `self`.
+    /// - `options`: the rest, [`Conv3dOptions`].
+    /// - returns: \[n, o, d', h', w'\], each size (in + 2 padding - dilation (k - 1) - 1) / stride + 1, without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming both shapes and what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn conv3d_with(&self, weight: impl Operand, options: Conv3dOptions<'_>) -> Result<Tensor> {
+        let Conv3dOptions { bias, stride, padding, dilation, groups } = options;
+        let weight = weight.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_conv3d(self.raw(), weight.raw(), bias.map_or(null_mut(), |v| v.raw()), stride.as_ptr(), stride.len(), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), groups)) }
+    }
+
+    /// Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `weight`: \[c, o / groups, k\], dtype of `self`.
+    /// - returns: \[n, o, l'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming both shapes and what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn conv_transpose1d(&self, weight: impl Operand) -> Result<Tensor> {
+        self.conv_transpose1d_with(weight, ConvTranspose1dOptions::default())
+    }
+
+    /// Transposed convolution in one dimension: the gradient of a convolution by its input, as an op.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `weight`: \[c, o / groups, k\], dtype of `self`.
+    /// - `options`: the rest, [`ConvTranspose1dOptions`].
+    /// - returns: \[n, o, l'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming both shapes and what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn conv_transpose1d_with(
+        &self,
+        weight: impl Operand,
+        options: ConvTranspose1dOptions<'_>,
+    ) -> Result<Tensor> {
+        let ConvTranspose1dOptions { bias, stride, padding, output_padding, groups, dilation } = options;
+        let weight = weight.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_conv_transpose1d(self.raw(), weight.raw(), bias.map_or(null_mut(), |v| v.raw()), stride.as_ptr(), stride.len(), padding.as_ptr(), padding.len(), output_padding.as_ptr(), output_padding.len(), groups, dilation.as_ptr(), dilation.len())) }
+    }
+
+    /// Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
+    /// op.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `weight`: \[c, o / groups, kd, kh, kw\], dtype of `self`.
+    /// - returns: \[n, o, d', h', w'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming both shapes and what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn conv_transpose3d(&self, weight: impl Operand) -> Result<Tensor> {
+        self.conv_transpose3d_with(weight, ConvTranspose3dOptions::default())
+    }
+
+    /// Transposed convolution in three dimensions: the gradient of a convolution by its input, as an
+    /// op.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `weight`: \[c, o / groups, kd, kh, kw\], dtype of `self`.
+    /// - `options`: the rest, [`ConvTranspose3dOptions`].
+    /// - returns: \[n, o, d', h', w'\], each size (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming both shapes and what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn conv_transpose3d_with(
+        &self,
+        weight: impl Operand,
+        options: ConvTranspose3dOptions<'_>,
+    ) -> Result<Tensor> {
+        let ConvTranspose3dOptions { bias, stride, padding, output_padding, groups, dilation } = options;
+        let weight = weight.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_conv_transpose3d(self.raw(), weight.raw(), bias.map_or(null_mut(), |v| v.raw()), stride.as_ptr(), stride.len(), padding.as_ptr(), padding.len(), output_padding.as_ptr(), output_padding.len(), groups, dilation.as_ptr(), dilation.len())) }
     }
 }

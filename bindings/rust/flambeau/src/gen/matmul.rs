@@ -469,4 +469,41 @@ impl Tensor {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made::<Tensor>(sys::flam_baddbmm_out(self.raw(), batch1.raw(), batch2.raw(), beta, alpha, out.raw())) }.map(drop)
     }
+
+    /// `sum over i, j of input1[i] weight[o, i, j] input2[j] + bias[o]`.
+    ///
+    /// - `self`: \[..., i\], floating point.
+    /// - `input2`: \[..., j\], the same leading sizes.
+    /// - `weight`: \[o, i, j\].
+    /// - returns: \[..., o\].
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn bilinear(&self, input2: impl Operand, weight: impl Operand) -> Result<Tensor> {
+        self.bilinear_with(input2, weight, None)
+    }
+
+    /// `sum over i, j of input1[i] weight[o, i, j] input2[j] + bias[o]`.
+    ///
+    /// - `self`: \[..., i\], floating point.
+    /// - `input2`: \[..., j\], the same leading sizes.
+    /// - `weight`: \[o, i, j\].
+    /// - `bias`: \[o\]; default none.
+    /// - returns: \[..., o\].
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) naming what differs; [`Status::DTYPE`](crate::Status::DTYPE); [`Status::DEVICE_MISMATCH`](crate::Status::DEVICE_MISMATCH).
+    pub fn bilinear_with(
+        &self,
+        input2: impl Operand,
+        weight: impl Operand,
+        bias: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        let input2 = input2.hold();
+        let weight = weight.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_bilinear(self.raw(), input2.raw(), weight.raw(), bias.map_or(null_mut(), |v| v.raw()))) }
+    }
 }

@@ -44,6 +44,82 @@ impl Default for LayerNormOptions<'_> {
     }
 }
 
+/// What [`Tensor::group_norm_with`](crate::Tensor::group_norm_with) may be told.
+#[derive(Debug)]
+pub struct GroupNormOptions<'a> {
+    /// \[c\]; default none, for 1.
+    pub weight: Option<&'a Tensor>,
+    /// \[c\]; default none, for 0.
+    pub bias: Option<&'a Tensor>,
+    /// added to the variance; default 1e-5.
+    pub eps: f64,
+}
+
+impl Default for GroupNormOptions<'_> {
+    fn default() -> Self {
+        Self { weight: None, bias: None, eps: 1e-5 }
+    }
+}
+
+/// What [`Tensor::instance_norm_with`](crate::Tensor::instance_norm_with) may be told.
+#[derive(Debug)]
+pub struct InstanceNormOptions<'a> {
+    /// \[c\], updated with the instances' mean; default none.
+    pub running_mean: Option<&'a mut Tensor>,
+    /// \[c\], updated with the instances' unbiased variance; default none.
+    pub running_var: Option<&'a mut Tensor>,
+    /// \[c\]; default none, for 1.
+    pub weight: Option<&'a Tensor>,
+    /// \[c\]; default none, for 0.
+    pub bias: Option<&'a Tensor>,
+    /// whether the instance's own mean and variance are used and the running ones updated; default true (1).
+    pub use_input_stats: bool,
+    /// share of the instances in the running statistics; default 0.1.
+    pub momentum: f64,
+    /// added to the variance; default 1e-5.
+    pub eps: f64,
+}
+
+impl Default for InstanceNormOptions<'_> {
+    fn default() -> Self {
+        Self { running_mean: None, running_var: None, weight: None, bias: None, use_input_stats: true, momentum: 0.1, eps: 1e-5 }
+    }
+}
+
+/// What [`Tensor::local_response_norm_with`](crate::Tensor::local_response_norm_with) may be told.
+#[derive(Debug)]
+pub struct LocalResponseNormOptions {
+    /// factor of the mean; default 1e-4.
+    pub alpha: f64,
+    /// the power; default 0.75.
+    pub beta: f64,
+    /// added to the mean; default 1.
+    pub k: f64,
+}
+
+impl Default for LocalResponseNormOptions {
+    fn default() -> Self {
+        Self { alpha: 1e-4, beta: 0.75, k: 1.0 }
+    }
+}
+
+/// What [`Tensor::normalize_with`](crate::Tensor::normalize_with) may be told.
+#[derive(Debug)]
+pub struct NormalizeOptions<'a> {
+    /// exponent of the norm; default 2.
+    pub p: f64,
+    /// the dimensions of the norm; default 1.
+    pub dim: &'a [i64],
+    /// least divisor; default 1e-12.
+    pub eps: f64,
+}
+
+impl Default for NormalizeOptions<'_> {
+    fn default() -> Self {
+        Self { p: 2.0, dim: &[1], eps: 1e-12 }
+    }
+}
+
 impl Tensor {
     /// Batch normalisation, `(x - mean) / sqrt(var + eps) * weight + bias` per channel.
     ///
@@ -111,5 +187,210 @@ impl Tensor {
         let LayerNormOptions { weight, bias, eps } = options;
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_layer_norm(self.raw(), normalized_shape.as_ptr(), normalized_shape.len(), weight.map_or(null_mut(), |v| v.raw()), bias.map_or(null_mut(), |v| v.raw()), eps)) }
+    }
+
+    /// Normalises over groups of channels, `(x - mean) / sqrt(var + eps) * weight + bias`.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - `num_groups`: divides c.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where a parameter is not \[c\] or `num_groups` does not divide c.
+    ///
+    /// Source: Wu and He, 2018, arXiv 1803.08494.
+    pub fn group_norm(&self, num_groups: i64) -> Result<Tensor> {
+        self.group_norm_with(num_groups, GroupNormOptions::default())
+    }
+
+    /// Normalises over groups of channels, `(x - mean) / sqrt(var + eps) * weight + bias`.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - `num_groups`: divides c.
+    /// - `options`: the rest, [`GroupNormOptions`].
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where a parameter is not \[c\] or `num_groups` does not divide c.
+    ///
+    /// Source: Wu and He, 2018, arXiv 1803.08494.
+    pub fn group_norm_with(
+        &self,
+        num_groups: i64,
+        options: GroupNormOptions<'_>,
+    ) -> Result<Tensor> {
+        let GroupNormOptions { weight, bias, eps } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_group_norm(self.raw(), num_groups, weight.map_or(null_mut(), |v| v.raw()), bias.map_or(null_mut(), |v| v.raw()), eps)) }
+    }
+
+    /// Normalises each channel of each instance over its positions.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where a parameter is not \[c\] or there is one position; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) without running statistics where they are to be used.
+    ///
+    /// Source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
+    pub fn instance_norm(&self) -> Result<Tensor> {
+        self.instance_norm_with(InstanceNormOptions::default())
+    }
+
+    /// Normalises each channel of each instance over its positions.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - `options`: the rest, [`InstanceNormOptions`].
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where a parameter is not \[c\] or there is one position; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) without running statistics where they are to be used.
+    ///
+    /// Source: Ulyanov, Vedaldi and Lempitsky, 2016, arXiv 1607.08022.
+    pub fn instance_norm_with(&self, options: InstanceNormOptions<'_>) -> Result<Tensor> {
+        let InstanceNormOptions { running_mean, running_var, weight, bias, use_input_stats, momentum, eps } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_instance_norm(self.raw(), running_mean.map_or(null_mut(), |v| v.raw()), running_var.map_or(null_mut(), |v| v.raw()), weight.map_or(null_mut(), |v| v.raw()), bias.map_or(null_mut(), |v| v.raw()), i32::from(use_input_stats), momentum, eps)) }
+    }
+
+    /// Root mean square normalisation over the last dimensions, `x / sqrt(mean(x^2) + eps) * weight`.
+    ///
+    /// - `self`: \[..., shape of `normalized_shape`\], floating point.
+    /// - `normalized_shape`: the sizes of the dimensions to normalise over.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the last dimensions differ from `normalized_shape`.
+    ///
+    /// Source: Zhang and Sennrich, 2019, arXiv 1910.07467.
+    pub fn rms_norm(&self, normalized_shape: &[i64]) -> Result<Tensor> {
+        self.rms_norm_with(normalized_shape, None, None)
+    }
+
+    /// Root mean square normalisation over the last dimensions, `x / sqrt(mean(x^2) + eps) * weight`.
+    ///
+    /// - `self`: \[..., shape of `normalized_shape`\], floating point.
+    /// - `normalized_shape`: the sizes of the dimensions to normalise over.
+    /// - `weight`: \[normalized_shape\]; default none, for 1.
+    /// - `eps`: added to the mean; default: the distance from 1 to the next number of the computing dtype.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the last dimensions differ from `normalized_shape`.
+    ///
+    /// Source: Zhang and Sennrich, 2019, arXiv 1910.07467.
+    pub fn rms_norm_with(
+        &self,
+        normalized_shape: &[i64],
+        weight: Option<&Tensor>,
+        eps: Option<f64>,
+    ) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_rms_norm(self.raw(), normalized_shape.as_ptr(), normalized_shape.len(), weight.map_or(null_mut(), |v| v.raw()), eps.as_ref().map_or(null(), |v| v as *const _))) }
+    }
+
+    /// Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k +
+    /// alpha mean(x^2))^beta`.
+    ///
+    /// - `self`: \[n, c, ...\] with at least three dimensions, floating point.
+    /// - `size`: how many channels count.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) below three dimensions.
+    ///
+    /// Source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
+    pub fn local_response_norm(&self, size: i64) -> Result<Tensor> {
+        self.local_response_norm_with(size, LocalResponseNormOptions::default())
+    }
+
+    /// Divides each element by a power of the mean of squares of its neighbouring channels, `x / (k +
+    /// alpha mean(x^2))^beta`.
+    ///
+    /// - `self`: \[n, c, ...\] with at least three dimensions, floating point.
+    /// - `size`: how many channels count.
+    /// - `options`: the rest, [`LocalResponseNormOptions`].
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) below three dimensions.
+    ///
+    /// Source: Krizhevsky, Sutskever and Hinton, 2012, NeurIPS.
+    pub fn local_response_norm_with(
+        &self,
+        size: i64,
+        options: LocalResponseNormOptions,
+    ) -> Result<Tensor> {
+        let LocalResponseNormOptions { alpha, beta, k } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_local_response_norm(self.raw(), size, alpha, beta, k)) }
+    }
+
+    /// Divides by the norm along a dimension, `x / max(norm, eps)`.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for `dim` out of range; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn normalize(&self) -> Result<Tensor> {
+        self.normalize_with(NormalizeOptions::default())
+    }
+
+    /// Divides by the norm along a dimension, `x / max(norm, eps)`.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `options`: the rest, [`NormalizeOptions`].
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for `dim` out of range; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn normalize_with(&self, options: NormalizeOptions<'_>) -> Result<Tensor> {
+        let NormalizeOptions { p, dim, eps } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_normalize(self.raw(), p, dim.as_ptr(), dim.len(), eps)) }
+    }
+
+    /// `Tensor::normalize` into an existing tensor.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for `dim` out of range; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn normalize_out(&self, out: &mut Tensor) -> Result<()> {
+        self.normalize_out_with(out, NormalizeOptions::default())
+    }
+
+    /// `Tensor::normalize` into an existing tensor.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `out`: the destination; resized where its shape differs.
+    /// - `options`: the rest, [`NormalizeOptions`].
+    /// - returns: `out`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INDEX`](crate::Status::INDEX) for `dim` out of range; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn normalize_out_with(
+        &self,
+        out: &mut Tensor,
+        options: NormalizeOptions<'_>,
+    ) -> Result<()> {
+        let NormalizeOptions { p, dim, eps } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_normalize_out(self.raw(), p, dim.as_ptr(), dim.len(), eps, out.raw())) }.map(drop)
     }
 }

@@ -42,6 +42,141 @@ impl Default for AvgPool2dOptions<'_> {
     }
 }
 
+/// What [`Tensor::max_pool1d_with`](crate::Tensor::max_pool1d_with) may be told.
+#[derive(Debug)]
+pub struct MaxPool1dOptions<'a> {
+    /// distance of the windows; default: `kernel_size`.
+    pub stride: Option<&'a [i64]>,
+    /// added at both ends, at most half the window, never the greatest; default 0.
+    pub padding: &'a [i64],
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+    /// whether windows that reach over the end count; default false.
+    pub ceil_mode: bool,
+}
+
+impl Default for MaxPool1dOptions<'_> {
+    fn default() -> Self {
+        Self { stride: None, padding: &[0], dilation: &[1], ceil_mode: false }
+    }
+}
+
+/// What [`Tensor::max_pool1d_with_indices_with`](crate::Tensor::max_pool1d_with_indices_with) may be told.
+#[derive(Debug)]
+pub struct MaxPool1dWithIndicesOptions<'a> {
+    /// distance of the windows; default: `kernel_size`.
+    pub stride: Option<&'a [i64]>,
+    /// added at both ends, at most half the window, never the greatest; default 0.
+    pub padding: &'a [i64],
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+    /// whether windows that reach over the end count; default false.
+    pub ceil_mode: bool,
+}
+
+impl Default for MaxPool1dWithIndicesOptions<'_> {
+    fn default() -> Self {
+        Self { stride: None, padding: &[0], dilation: &[1], ceil_mode: false }
+    }
+}
+
+/// What [`Tensor::avg_pool1d_with`](crate::Tensor::avg_pool1d_with) may be told.
+#[derive(Debug)]
+pub struct AvgPool1dOptions<'a> {
+    /// distance of the windows; default: `kernel_size`.
+    pub stride: Option<&'a [i64]>,
+    /// zeros added at both ends, at most half the window; default 0.
+    pub padding: &'a [i64],
+    /// whether windows that reach over the end count; default false.
+    pub ceil_mode: bool,
+    /// whether padding counts as elements; default true (1).
+    pub count_include_pad: bool,
+}
+
+impl Default for AvgPool1dOptions<'_> {
+    fn default() -> Self {
+        Self { stride: None, padding: &[0], ceil_mode: false, count_include_pad: true }
+    }
+}
+
+/// What [`Tensor::max_pool2d_with_indices_with`](crate::Tensor::max_pool2d_with_indices_with) may be told.
+#[derive(Debug)]
+pub struct MaxPool2dWithIndicesOptions<'a> {
+    /// distance of the windows; default: `kernel_size`.
+    pub stride: Option<&'a [i64]>,
+    /// added at both ends, at most half the window, never the greatest; default 0.
+    pub padding: &'a [i64],
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+    /// whether windows that reach over the end count; default false.
+    pub ceil_mode: bool,
+}
+
+impl Default for MaxPool2dWithIndicesOptions<'_> {
+    fn default() -> Self {
+        Self { stride: None, padding: &[0], dilation: &[1], ceil_mode: false }
+    }
+}
+
+/// What [`Tensor::max_pool3d_with`](crate::Tensor::max_pool3d_with) may be told.
+#[derive(Debug)]
+pub struct MaxPool3dOptions<'a> {
+    /// distance of the windows; default: `kernel_size`.
+    pub stride: Option<&'a [i64]>,
+    /// added at both ends, at most half the window, never the greatest; default 0.
+    pub padding: &'a [i64],
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+    /// whether windows that reach over the end count; default false.
+    pub ceil_mode: bool,
+}
+
+impl Default for MaxPool3dOptions<'_> {
+    fn default() -> Self {
+        Self { stride: None, padding: &[0], dilation: &[1], ceil_mode: false }
+    }
+}
+
+/// What [`Tensor::max_pool3d_with_indices_with`](crate::Tensor::max_pool3d_with_indices_with) may be told.
+#[derive(Debug)]
+pub struct MaxPool3dWithIndicesOptions<'a> {
+    /// distance of the windows; default: `kernel_size`.
+    pub stride: Option<&'a [i64]>,
+    /// added at both ends, at most half the window, never the greatest; default 0.
+    pub padding: &'a [i64],
+    /// distance of the window's elements; default 1.
+    pub dilation: &'a [i64],
+    /// whether windows that reach over the end count; default false.
+    pub ceil_mode: bool,
+}
+
+impl Default for MaxPool3dWithIndicesOptions<'_> {
+    fn default() -> Self {
+        Self { stride: None, padding: &[0], dilation: &[1], ceil_mode: false }
+    }
+}
+
+/// What [`Tensor::avg_pool3d_with`](crate::Tensor::avg_pool3d_with) may be told.
+#[derive(Debug)]
+pub struct AvgPool3dOptions<'a> {
+    /// distance of the windows; default: `kernel_size`.
+    pub stride: Option<&'a [i64]>,
+    /// zeros added at both ends, at most half the window; default 0.
+    pub padding: &'a [i64],
+    /// whether windows that reach over the end count; default false.
+    pub ceil_mode: bool,
+    /// whether padding counts as elements; default true (1).
+    pub count_include_pad: bool,
+    /// what to divide by, not 0; default: the number of elements.
+    pub divisor_override: Option<i64>,
+}
+
+impl Default for AvgPool3dOptions<'_> {
+    fn default() -> Self {
+        Self { stride: None, padding: &[0], ceil_mode: false, count_include_pad: true, divisor_override: None }
+    }
+}
+
 impl Tensor {
     /// Greatest element of each window. NaN counts as the greatest.
     ///
@@ -121,5 +256,483 @@ impl Tensor {
     pub fn adaptive_avg_pool2d(&self, output_size: &[i64]) -> Result<Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made(sys::flam_adaptive_avg_pool2d(self.raw(), output_size.as_ptr(), output_size.len())) }
+    }
+
+    /// Greatest element of each window. NaN counts as the greatest.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool1d(&self, kernel_size: &[i64]) -> Result<Tensor> {
+        self.max_pool1d_with(kernel_size, MaxPool1dOptions::default())
+    }
+
+    /// Greatest element of each window. NaN counts as the greatest.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `options`: the rest, [`MaxPool1dOptions`].
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool1d_with(
+        &self,
+        kernel_size: &[i64],
+        options: MaxPool1dOptions<'_>,
+    ) -> Result<Tensor> {
+        let MaxPool1dOptions { stride, padding, dilation, ceil_mode } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_max_pool1d(self.raw(), kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), i32::from(ceil_mode))) }
+    }
+
+    /// Greatest element of each window, and where it is.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `kernel_size`: size of the window.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool1d_with_indices(&self, kernel_size: &[i64]) -> Result<(Tensor, Tensor)> {
+        self.max_pool1d_with_indices_with(kernel_size, MaxPool1dWithIndicesOptions::default())
+    }
+
+    /// Greatest element of each window, and where it is.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `options`: the rest, [`MaxPool1dWithIndicesOptions`].
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool1d_with_indices_with(
+        &self,
+        kernel_size: &[i64],
+        options: MaxPool1dWithIndicesOptions<'_>,
+    ) -> Result<(Tensor, Tensor)> {
+        let MaxPool1dWithIndicesOptions { stride, padding, dilation, ceil_mode } = options;
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_max_pool1d_with_indices(self.raw(), kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), i32::from(ceil_mode), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
+    }
+
+    /// Mean of each window.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn avg_pool1d(&self, kernel_size: &[i64]) -> Result<Tensor> {
+        self.avg_pool1d_with(kernel_size, AvgPool1dOptions::default())
+    }
+
+    /// Mean of each window.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `options`: the rest, [`AvgPool1dOptions`].
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn avg_pool1d_with(
+        &self,
+        kernel_size: &[i64],
+        options: AvgPool1dOptions<'_>,
+    ) -> Result<Tensor> {
+        let AvgPool1dOptions { stride, padding, ceil_mode, count_include_pad } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_avg_pool1d(self.raw(), kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len(), i32::from(ceil_mode), i32::from(count_include_pad))) }
+    }
+
+    /// Means of windows that are sized so that the result has a given size.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `output_size`: l', or one number for all.
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn adaptive_avg_pool1d(&self, output_size: &[i64]) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_adaptive_avg_pool1d(self.raw(), output_size.as_ptr(), output_size.len())) }
+    }
+
+    /// Greatest elements of windows that are sized so that the result has a given size, and where they
+    /// are.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `output_size`: l', or one number for all.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn adaptive_max_pool1d(&self, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_adaptive_max_pool1d(self.raw(), output_size.as_ptr(), output_size.len(), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
+    }
+
+    /// Puts elements back where a maximum pooling found them; 0 elsewhere.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `indices`: int64, shape of `self`: places in the plane of the result.
+    /// - `output_size`: l' of the result.
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the shapes differ; [`Status::INDEX`](crate::Status::INDEX) for a place outside the plane.
+    pub fn max_unpool1d(&self, indices: impl Operand, output_size: &[i64]) -> Result<Tensor> {
+        let indices = indices.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_max_unpool1d(self.raw(), indices.raw(), output_size.as_ptr(), output_size.len())) }
+    }
+
+    /// Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    /// signs, and below 0 it counts as 0.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `norm_type`: p, not 0.
+    /// - `kernel_size`: size of the window.
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn lp_pool1d(&self, norm_type: f64, kernel_size: &[i64]) -> Result<Tensor> {
+        self.lp_pool1d_with(norm_type, kernel_size, None, false)
+    }
+
+    /// Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    /// signs, and below 0 it counts as 0.
+    ///
+    /// - `self`: \[n, c, l\] or \[c, l\], floating point.
+    /// - `norm_type`: p, not 0.
+    /// - `kernel_size`: size of the window.
+    /// - `stride`: distance of the windows; default: `kernel_size`.
+    /// - `ceil_mode`: whether windows that reach over the end count; default false.
+    /// - returns: \[n, c, l'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn lp_pool1d_with(
+        &self,
+        norm_type: f64,
+        kernel_size: &[i64],
+        stride: Option<&[i64]>,
+        ceil_mode: bool,
+    ) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_lp_pool1d(self.raw(), norm_type, kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), i32::from(ceil_mode))) }
+    }
+
+    /// Greatest element of each window, and where it is.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool2d_with_indices(&self, kernel_size: &[i64]) -> Result<(Tensor, Tensor)> {
+        self.max_pool2d_with_indices_with(kernel_size, MaxPool2dWithIndicesOptions::default())
+    }
+
+    /// Greatest element of each window, and where it is.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `options`: the rest, [`MaxPool2dWithIndicesOptions`].
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool2d_with_indices_with(
+        &self,
+        kernel_size: &[i64],
+        options: MaxPool2dWithIndicesOptions<'_>,
+    ) -> Result<(Tensor, Tensor)> {
+        let MaxPool2dWithIndicesOptions { stride, padding, dilation, ceil_mode } = options;
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_max_pool2d_with_indices(self.raw(), kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), i32::from(ceil_mode), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
+    }
+
+    /// Greatest elements of windows that are sized so that the result has a given size, and where they
+    /// are.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `output_size`: h', w', or one number for all.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn adaptive_max_pool2d(&self, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_adaptive_max_pool2d(self.raw(), output_size.as_ptr(), output_size.len(), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
+    }
+
+    /// Puts elements back where a maximum pooling found them; 0 elsewhere.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `indices`: int64, shape of `self`: places in the plane of the result.
+    /// - `output_size`: h', w' of the result.
+    /// - returns: \[n, c, h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the shapes differ; [`Status::INDEX`](crate::Status::INDEX) for a place outside the plane.
+    pub fn max_unpool2d(&self, indices: impl Operand, output_size: &[i64]) -> Result<Tensor> {
+        let indices = indices.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_max_unpool2d(self.raw(), indices.raw(), output_size.as_ptr(), output_size.len())) }
+    }
+
+    /// Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    /// signs, and below 0 it counts as 0.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `norm_type`: p, not 0.
+    /// - `kernel_size`: size of the window.
+    /// - returns: \[n, c, h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn lp_pool2d(&self, norm_type: f64, kernel_size: &[i64]) -> Result<Tensor> {
+        self.lp_pool2d_with(norm_type, kernel_size, None, false)
+    }
+
+    /// Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    /// signs, and below 0 it counts as 0.
+    ///
+    /// - `self`: \[n, c, h, w\] or \[c, h, w\], floating point.
+    /// - `norm_type`: p, not 0.
+    /// - `kernel_size`: size of the window.
+    /// - `stride`: distance of the windows; default: `kernel_size`.
+    /// - `ceil_mode`: whether windows that reach over the end count; default false.
+    /// - returns: \[n, c, h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn lp_pool2d_with(
+        &self,
+        norm_type: f64,
+        kernel_size: &[i64],
+        stride: Option<&[i64]>,
+        ceil_mode: bool,
+    ) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_lp_pool2d(self.raw(), norm_type, kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), i32::from(ceil_mode))) }
+    }
+
+    /// Greatest element of each window. NaN counts as the greatest.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool3d(&self, kernel_size: &[i64]) -> Result<Tensor> {
+        self.max_pool3d_with(kernel_size, MaxPool3dOptions::default())
+    }
+
+    /// Greatest element of each window. NaN counts as the greatest.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `options`: the rest, [`MaxPool3dOptions`].
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool3d_with(
+        &self,
+        kernel_size: &[i64],
+        options: MaxPool3dOptions<'_>,
+    ) -> Result<Tensor> {
+        let MaxPool3dOptions { stride, padding, dilation, ceil_mode } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_max_pool3d(self.raw(), kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), i32::from(ceil_mode))) }
+    }
+
+    /// Greatest element of each window, and where it is.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool3d_with_indices(&self, kernel_size: &[i64]) -> Result<(Tensor, Tensor)> {
+        self.max_pool3d_with_indices_with(kernel_size, MaxPool3dWithIndicesOptions::default())
+    }
+
+    /// Greatest element of each window, and where it is.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `options`: the rest, [`MaxPool3dWithIndicesOptions`].
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn max_pool3d_with_indices_with(
+        &self,
+        kernel_size: &[i64],
+        options: MaxPool3dWithIndicesOptions<'_>,
+    ) -> Result<(Tensor, Tensor)> {
+        let MaxPool3dWithIndicesOptions { stride, padding, dilation, ceil_mode } = options;
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_max_pool3d_with_indices(self.raw(), kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len(), dilation.as_ptr(), dilation.len(), i32::from(ceil_mode), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
+    }
+
+    /// Mean of each window.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn avg_pool3d(&self, kernel_size: &[i64]) -> Result<Tensor> {
+        self.avg_pool3d_with(kernel_size, AvgPool3dOptions::default())
+    }
+
+    /// Mean of each window.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `kernel_size`: size of the window.
+    /// - `options`: the rest, [`AvgPool3dOptions`].
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn avg_pool3d_with(
+        &self,
+        kernel_size: &[i64],
+        options: AvgPool3dOptions<'_>,
+    ) -> Result<Tensor> {
+        let AvgPool3dOptions { stride, padding, ceil_mode, count_include_pad, divisor_override } = options;
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_avg_pool3d(self.raw(), kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), padding.as_ptr(), padding.len(), i32::from(ceil_mode), i32::from(count_include_pad), divisor_override.as_ref().map_or(null(), |v| v as *const _))) }
+    }
+
+    /// Means of windows that are sized so that the result has a given size.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `output_size`: d', h', w', or one number for all.
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn adaptive_avg_pool3d(&self, output_size: &[i64]) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_adaptive_avg_pool3d(self.raw(), output_size.as_ptr(), output_size.len())) }
+    }
+
+    /// Greatest elements of windows that are sized so that the result has a given size, and where they
+    /// are.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `output_size`: d', h', w', or one number for all.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE).
+    pub fn adaptive_max_pool3d(&self, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
+        let mut out_values = null_mut();
+        let mut out_indices = null_mut();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { check(sys::flam_adaptive_max_pool3d(self.raw(), output_size.as_ptr(), output_size.len(), &mut out_values, &mut out_indices))? };
+        Ok(unsafe { (made(out_values)?, made(out_indices)?) })
+    }
+
+    /// Puts elements back where a maximum pooling found them; 0 elsewhere.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `indices`: int64, shape of `self`: places in the plane of the result.
+    /// - `output_size`: d', h', w' of the result.
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the shapes differ; [`Status::INDEX`](crate::Status::INDEX) for a place outside the plane.
+    pub fn max_unpool3d(&self, indices: impl Operand, output_size: &[i64]) -> Result<Tensor> {
+        let indices = indices.hold();
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_max_unpool3d(self.raw(), indices.raw(), output_size.as_ptr(), output_size.len())) }
+    }
+
+    /// Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    /// signs, and below 0 it counts as 0.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `norm_type`: p, not 0.
+    /// - `kernel_size`: size of the window.
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn lp_pool3d(&self, norm_type: f64, kernel_size: &[i64]) -> Result<Tensor> {
+        self.lp_pool3d_with(norm_type, kernel_size, None, false)
+    }
+
+    /// Power average of each window, `(sum |x|^p)^(1/p)`; the sum is of x^p, so that odd powers keep
+    /// signs, and below 0 it counts as 0.
+    ///
+    /// - `self`: \[n, c, d, h, w\] or \[c, d, h, w\], floating point.
+    /// - `norm_type`: p, not 0.
+    /// - `kernel_size`: size of the window.
+    /// - `stride`: distance of the windows; default: `kernel_size`.
+    /// - `ceil_mode`: whether windows that reach over the end count; default false.
+    /// - returns: \[n, c, d', h', w'\], without n where `self` has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::SHAPE`](crate::Status::SHAPE) where the result would be empty; [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT).
+    pub fn lp_pool3d_with(
+        &self,
+        norm_type: f64,
+        kernel_size: &[i64],
+        stride: Option<&[i64]>,
+        ceil_mode: bool,
+    ) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_lp_pool3d(self.raw(), norm_type, kernel_size.as_ptr(), kernel_size.len(), stride.map_or(null(), |v| v.as_ptr()), stride.map_or(0, |v| v.len()), i32::from(ceil_mode))) }
     }
 }

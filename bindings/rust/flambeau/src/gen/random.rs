@@ -329,6 +329,39 @@ pub fn randn_like_with(input: impl Operand, options: RandnLikeOptions) -> Result
     unsafe { made(sys::flam_randn_like(input.raw(), dtype.map_or(0, |v| v.0), device.map_or(0, |v| v.0), i32::from(requires_grad))) }
 }
 
+/// Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+///
+/// - `input`: \[n, c, ...\], floating point.
+/// - returns: shape and dtype of `input`.
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+///
+/// Source: Tompson et al., 2014, arXiv 1411.4280.
+pub fn feature_dropout(input: impl Operand) -> Result<Tensor> {
+    feature_dropout_with(input, 0.5, true)
+}
+
+/// Zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+///
+/// - `input`: \[n, c, ...\], floating point.
+/// - `p`: probability, from 0 to 1; default 0.5.
+/// - `training`: whether anything is dropped at all; default true.
+/// - returns: shape and dtype of `input`.
+///
+/// # Errors
+///
+/// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+///
+/// Source: Tompson et al., 2014, arXiv 1411.4280.
+pub fn feature_dropout_with(input: impl Operand, p: f64, training: bool) -> Result<Tensor> {
+    crate::open_library()?;
+    let input = input.hold();
+    // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+    unsafe { made(sys::flam_feature_dropout(input.raw(), p, i32::from(training))) }
+}
+
 impl Tensor {
     /// Fills a tensor with uniform numbers from `from` to `to`, in place.
     ///
@@ -639,6 +672,158 @@ impl Tensor {
     pub fn dropout_with_(&mut self, p: f64, training: bool) -> Result<&mut Tensor> {
         // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
         unsafe { made::<Tensor>(sys::flam_dropout_(self.raw(), p, i32::from(training)))? };
+        Ok(self)
+    }
+
+    /// In-place form of `feature_dropout`: zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Tompson et al., 2014, arXiv 1411.4280.
+    pub fn feature_dropout_(&mut self) -> Result<&mut Tensor> {
+        self.feature_dropout_with_(0.5, true)
+    }
+
+    /// In-place form of `feature_dropout`: zeroes whole channels with probability `p` in training and scales the others by 1 / (1 - p).
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - `p`: probability, from 0 to 1; default 0.5.
+    /// - `training`: whether anything is dropped at all; default true.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Tompson et al., 2014, arXiv 1411.4280.
+    pub fn feature_dropout_with_(&mut self, p: f64, training: bool) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_feature_dropout_(self.raw(), p, i32::from(training)))? };
+        Ok(self)
+    }
+
+    /// Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+    /// of SELU.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Klambauer et al., 2017, arXiv 1706.02515.
+    pub fn alpha_dropout(&self) -> Result<Tensor> {
+        self.alpha_dropout_with(0.5, true)
+    }
+
+    /// Dropout that keeps mean and variance of a normal input: dropped elements take the least value
+    /// of SELU.
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `p`: probability, from 0 to 1; default 0.5.
+    /// - `training`: whether anything is dropped at all; default true.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Klambauer et al., 2017, arXiv 1706.02515.
+    pub fn alpha_dropout_with(&self, p: f64, training: bool) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_alpha_dropout(self.raw(), p, i32::from(training))) }
+    }
+
+    /// In-place form of `Tensor::alpha_dropout`: dropout that keeps mean and variance of a normal input:
+    ///
+    /// - `self`: any shape; floating point.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Klambauer et al., 2017, arXiv 1706.02515.
+    pub fn alpha_dropout_(&mut self) -> Result<&mut Tensor> {
+        self.alpha_dropout_with_(0.5, true)
+    }
+
+    /// In-place form of `Tensor::alpha_dropout`: dropout that keeps mean and variance of a normal input:
+    ///
+    /// - `self`: any shape; floating point.
+    /// - `p`: probability, from 0 to 1; default 0.5.
+    /// - `training`: whether anything is dropped at all; default true.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    ///
+    /// Source: Klambauer et al., 2017, arXiv 1706.02515.
+    pub fn alpha_dropout_with_(&mut self, p: f64, training: bool) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_alpha_dropout_(self.raw(), p, i32::from(training)))? };
+        Ok(self)
+    }
+
+    /// Alpha dropout of whole channels.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn feature_alpha_dropout(&self) -> Result<Tensor> {
+        self.feature_alpha_dropout_with(0.5, true)
+    }
+
+    /// Alpha dropout of whole channels.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - `p`: probability, from 0 to 1; default 0.5.
+    /// - `training`: whether anything is dropped at all; default true.
+    /// - returns: shape and dtype of `self`.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn feature_alpha_dropout_with(&self, p: f64, training: bool) -> Result<Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made(sys::flam_feature_alpha_dropout(self.raw(), p, i32::from(training))) }
+    }
+
+    /// In-place form of `Tensor::feature_alpha_dropout`: alpha dropout of whole channels.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn feature_alpha_dropout_(&mut self) -> Result<&mut Tensor> {
+        self.feature_alpha_dropout_with_(0.5, true)
+    }
+
+    /// In-place form of `Tensor::feature_alpha_dropout`: alpha dropout of whole channels.
+    ///
+    /// - `self`: \[n, c, ...\], floating point.
+    /// - `p`: probability, from 0 to 1; default 0.5.
+    /// - `training`: whether anything is dropped at all; default true.
+    /// - returns: `self`, another handle to the same tensor.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::INVALID_ARGUMENT`](crate::Status::INVALID_ARGUMENT) for another `p`; [`Status::DTYPE`](crate::Status::DTYPE).
+    pub fn feature_alpha_dropout_with_(&mut self, p: f64, training: bool) -> Result<&mut Tensor> {
+        // SAFETY: handles are live, lists have the lengths given, and texts end in zero.
+        unsafe { made::<Tensor>(sys::flam_feature_alpha_dropout_(self.raw(), p, i32::from(training)))? };
         Ok(self)
     }
 }

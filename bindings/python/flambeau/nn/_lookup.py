@@ -1,0 +1,86 @@
+"""Lookups in tables of vectors, with torch's options."""
+
+from .._gen import api
+from .._gen import ops as _ops
+from ..autograd.grad_mode import no_grad
+
+_embedding = _ops.FUNCTIONAL["embedding"]
+
+
+def embedding(
+    input,
+    weight,
+    padding_idx=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    sparse=False,
+):
+    """`weight[input]`; rows longer than `max_norm` are scaled down first, in place."""
+    _no_sparse("embedding", sparse)
+    if max_norm is not None:
+        with no_grad():
+            _ops._embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
+    found = _embedding(input, weight, padding_idx)
+    return (
+        _by_frequency(found, input, weight.shape[0])
+        if scale_grad_by_freq and found.requires_grad
+        else found
+    )
+
+
+def _by_frequency(found, input, rows):
+    """`found`, its gradient divided by how often each row was looked up."""
+    flat = input.reshape(-1)
+    counts = _ops._zeros(rows, device=found.device)
+    counts.index_add_(0, flat, _ops._ones(flat.shape, device=found.device))
+    share = (1 / counts[flat]).reshape(input.shape).unsqueeze(-1).to(found.dtype)
+    return found.detach() + (found - found.detach()) * share
+
+
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """Sums, means or maxima of looked-up vectors, bag by bag."""
+    _no_sparse("embedding_bag", sparse)
+    if weight.dtype.is_floating_point is False and input.dtype.is_floating_point:
+        input, weight = weight, input  # torch's old order of arguments
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if input.dim() == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of "
+            f"fixed length sequences. However, found offsets of type {type(offsets)}"
+        )
+    if input.dim() == 1 and offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if input.dim() not in (1, 2):
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
+    if scale_grad_by_freq:
+        raise NotImplementedError("embedding_bag: scale_grad_by_freq is not supported")
+    if max_norm is not None:
+        with no_grad():
+            _ops._embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
+    return api.embedding_bag(
+        input, weight, offsets, mode, per_sample_weights, include_last_offset, padding_idx
+    )
+
+
+def _no_sparse(name, sparse):
+    if sparse:
+        raise NotImplementedError(f"{name}: sparse gradients are not supported")
+
+
+FUNCTIONS = {"embedding": embedding, "embedding_bag": embedding_bag}

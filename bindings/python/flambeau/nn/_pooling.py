@@ -1,0 +1,103 @@
+"""Pools whose result depends on a flag, in torch's spelling: maxima with or without their places,
+and the way back."""
+
+from .._gen import api
+from .._gen import ops as _ops
+
+_F = _ops.FUNCTIONAL
+
+
+def _max_pool(n):
+    plain, both = _F[f"max_pool{n}d"], _F[f"max_pool{n}d_with_indices"]
+
+    def max_pool(
+        input,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
+        ceil_mode=False,
+        return_indices=False,
+    ):
+        """Greatest element of each window, with its place in the plane where `return_indices`."""
+        pool = both if return_indices else plain
+        found = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return tuple(found) if return_indices else found
+
+    return _named(max_pool, f"max_pool{n}d")
+
+
+def _adaptive_max_pool(n):
+    both, name = _F[f"adaptive_max_pool{n}d_with_indices"], f"adaptive_max_pool{n}d"
+
+    def adaptive_max_pool(input, output_size, return_indices=False):
+        """Greatest elements of windows that are sized so that the result has a given size."""
+        values, indices = both(input, _sizes(input, output_size, n))
+        return (values, indices) if return_indices else values
+
+    return _named(adaptive_max_pool, name)
+
+
+def _adaptive_average_pool(n):
+    plain, name = _F[f"adaptive_avg_pool{n}d"], f"adaptive_avg_pool{n}d"
+
+    def adaptive_avg_pool(input, output_size):
+        """Means of windows that are sized so that the result has a given size."""
+        return plain(input, _sizes(input, output_size, n))
+
+    return _named(adaptive_avg_pool, name)
+
+
+def _sizes(input, output_size, n):
+    """None is the input's own size."""
+    if output_size is None or isinstance(output_size, int):
+        output_size = (output_size,) * n
+    own = input.shape[-n:]
+    return tuple(a if size is None else size for a, size in zip(own, output_size))
+
+
+def _max_unpool(n):
+    unpool, name = getattr(api, f"max_unpool{n}d"), f"max_unpool{n}d"
+
+    def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        """Puts elements back where a maximum pooling found them; 0 elsewhere."""
+        kernel, stride, padding = (
+            (v,) * n if isinstance(v, int) else tuple(v)
+            for v in (kernel_size, kernel_size if stride is None else stride, padding)
+        )
+        least = [
+            (size - 1) * s + k - 2 * p
+            for size, s, k, p in zip(input.shape[-n:], stride, kernel, padding)
+        ]
+        if output_size is None:
+            return unpool(input, indices, least)
+        wanted = list(output_size)[-n:]
+        if len(output_size) not in (n, n + 2):
+            raise ValueError(
+                f"output_size should be a sequence containing {n} or {n + 2} elements, but it has "
+                f"a length of '{len(output_size)}'"
+            )
+        for size, at, s in zip(wanted, least, stride):
+            if not at - s < size < at + s:
+                low, high = (
+                    [a - b for a, b in zip(least, stride)],
+                    [a + b for a, b in zip(least, stride)],
+                )
+                raise ValueError(
+                    f'invalid output_size "{wanted}" (dim 0 must be between {low} and {high})'
+                )
+        return unpool(input, indices, wanted)
+
+    return _named(max_unpool, name)
+
+
+def _named(function, name):
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+FUNCTIONS = {
+    f.__name__: f
+    for n in (1, 2, 3)
+    for f in (_max_pool(n), _adaptive_max_pool(n), _adaptive_average_pool(n), _max_unpool(n))
+}

@@ -1,0 +1,93 @@
+"""Instance normalisation, and RMSNorm: normalisation without a batch."""
+
+import numbers
+
+from ... import ones
+from .. import functional as F
+from ..parameter import Parameter
+from .batchnorm import _BatchNorm
+from .module import Module
+
+
+class _InstanceNorm(_BatchNorm):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        channels = input.shape[input.dim() - self._dims[-1] + 1]
+        if channels != self.num_features and self.affine:
+            raise ValueError(
+                f"expected input's size at dim={input.dim() - self._dims[-1] + 1} to match "
+                f"num_features ({self.num_features}), but got: {channels}."
+            )
+        alone = input.dim() == self._dims[0]
+        result = F.instance_norm(
+            input.unsqueeze(0) if alone else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return result.squeeze(0) if alone else result
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation over [C, L] or [N, C, L]."""
+
+    _dims = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation over [C, H, W] or [N, C, H, W]."""
+
+    _dims = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation over [C, D, H, W] or [N, C, D, H, W]."""
+
+    _dims = (4, 5)
+
+
+class RMSNorm(Module):
+    """Divides by the root mean square over the last dimensions, `normalized_shape`."""
+
+    def __init__(
+        self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None
+    ):
+        super().__init__()
+        if isinstance(normalized_shape, numbers.Integral):
+            normalized_shape = (normalized_shape,)
+        self.normalized_shape, self.eps = tuple(normalized_shape), eps
+        self.elementwise_affine = elementwise_affine
+        weight = ones(self.normalized_shape, device=device, dtype=dtype)
+        self.register_parameter("weight", Parameter(weight) if elementwise_affine else None)
+
+    def reset_parameters(self):
+        if self.elementwise_affine:
+            self.weight.data.fill_(1)
+
+    def forward(self, input):
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self):
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )

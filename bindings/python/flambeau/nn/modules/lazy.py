@@ -1,0 +1,153 @@
+"""Layers that learn their input's size from the first input. Until then their weights have no
+shape; then they keep their identity, are drawn, and the module becomes the layer it stands for."""
+
+from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+from . import batchnorm, conv, instancenorm, linear
+from .module import Module
+
+
+class LazyModuleMixin:
+    """What lazy layers share: the first call, or loading a state dict, gives the missing sizes."""
+
+    cls_to_become = None
+
+    def has_uninitialized_params(self):
+        """Whether the first input is still to come."""
+        return any(map(is_lazy, [*self._parameters.values(), *self._buffers.values()]))
+
+    def __call__(self, input, *args, **kwargs):
+        if self.has_uninitialized_params():
+            self.initialize_parameters(input)
+        self.__class__ = self.cls_to_become
+        return Module.__call__(self, input, *args, **kwargs)
+
+    def reset_parameters(self):
+        if not self.has_uninitialized_params():
+            super().reset_parameters()
+
+    def _load_from_state_dict(self, state_dict, prefix, *rest):
+        for group in self._parameters, self._buffers:
+            for name, tensor in group.items():
+                given = state_dict.get(prefix + name)
+                if is_lazy(tensor) and given is not None and not is_lazy(given):
+                    tensor.materialize(given.shape)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def _materialize(self, **shapes):
+        for name, shape in shapes.items():
+            tensor = getattr(self, name)
+            if is_lazy(tensor):
+                tensor.materialize(shape)
+        self.reset_parameters()
+
+
+class LazyLinear(LazyModuleMixin, linear.Linear):
+    """Linear whose `in_features` is the size of the first input's last dimension."""
+
+    cls_to_become = linear.Linear
+
+    def __init__(self, out_features, bias=True, device=None, dtype=None):
+        super().__init__(0, 0, False, device, dtype)
+        kind = {"device": device, "dtype": dtype}
+        self.out_features = out_features
+        self.weight = UninitializedParameter(**kind)
+        if bias:
+            self.bias = UninitializedParameter(**kind)
+
+    def initialize_parameters(self, input):
+        """Gives the weights the sizes that this input asks for."""
+        self.in_features = input.shape[-1]
+        self._materialize(weight=(self.out_features, self.in_features), bias=(self.out_features,))
+
+    def reset_parameters(self):
+        if self.out_features and not self.has_uninitialized_params():
+            linear.Linear.reset_parameters(self)
+
+
+class _LazyConv(LazyModuleMixin):
+    def __init__(self, out_channels, kernel_size, *args, bias=True, device=None, dtype=None, **kw):
+        kind = {"device": device, "dtype": dtype}
+        super().__init__(0, 0, kernel_size, *args, bias=False, **kind, **kw)
+        self.in_channels, self.out_channels = 0, out_channels
+        self.weight = UninitializedParameter(**kind)
+        if bias:
+            self.bias = UninitializedParameter(**kind)
+
+    def initialize_parameters(self, input):
+        """Gives the weights the sizes that this input asks for."""
+        n = len(self.kernel_size)
+        if input.dim() not in (n + 1, n + 2):
+            raise RuntimeError(
+                f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
+            )
+        channels = self.in_channels = input.shape[input.dim() - n - 1]
+        if channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        rows, columns = self.out_channels, channels
+        if self.transposed:
+            rows, columns = columns, rows
+        self._materialize(
+            weight=(rows, columns // self.groups, *self.kernel_size), bias=(self.out_channels,)
+        )
+
+
+class _LazyNorm(LazyModuleMixin):
+    def __init__(
+        self,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        kind = {"device": device, "dtype": dtype}
+        super().__init__(0, eps, momentum, affine, track_running_stats, **kind, bias=bias)
+        for name in "weight", "bias":
+            if getattr(self, name) is not None:
+                setattr(self, name, UninitializedParameter(**kind))
+        for name in "running_mean", "running_var":
+            if getattr(self, name) is not None:
+                setattr(self, name, UninitializedBuffer(**kind))
+
+    def initialize_parameters(self, input):
+        """Gives the statistics the size that this input asks for."""
+        self.num_features = input.shape[1]
+        names = "weight", "bias", "running_mean", "running_var"
+        self._materialize(**{name: (self.num_features,) for name in names})
+
+
+def _lazy(base, of, **defaults):
+    """The lazy form of a layer."""
+
+    def __init__(self, *args, **kwargs):
+        base.__init__(self, *args, **{**defaults, **kwargs})
+
+    text = f"{of.__name__} whose number of channels is that of the first input."
+    members = {"cls_to_become": of, "__module__": __name__, "__doc__": text}
+    if defaults:
+        members["__init__"] = __init__
+    return type("Lazy" + of.__name__, (base, of), members)
+
+
+LazyConv1d = _lazy(_LazyConv, conv.Conv1d)
+LazyConv2d = _lazy(_LazyConv, conv.Conv2d)
+LazyConv3d = _lazy(_LazyConv, conv.Conv3d)
+LazyConvTranspose1d = _lazy(_LazyConv, conv.ConvTranspose1d)
+LazyConvTranspose2d = _lazy(_LazyConv, conv.ConvTranspose2d)
+LazyConvTranspose3d = _lazy(_LazyConv, conv.ConvTranspose3d)
+LazyBatchNorm1d = _lazy(_LazyNorm, batchnorm.BatchNorm1d)
+LazyBatchNorm2d = _lazy(_LazyNorm, batchnorm.BatchNorm2d)
+LazyBatchNorm3d = _lazy(_LazyNorm, batchnorm.BatchNorm3d)
+LazyInstanceNorm1d = _lazy(
+    _LazyNorm, instancenorm.InstanceNorm1d, affine=False, track_running_stats=False
+)
+LazyInstanceNorm2d = _lazy(
+    _LazyNorm, instancenorm.InstanceNorm2d, affine=False, track_running_stats=False
+)
+LazyInstanceNorm3d = _lazy(
+    _LazyNorm, instancenorm.InstanceNorm3d, affine=False, track_running_stats=False
+)

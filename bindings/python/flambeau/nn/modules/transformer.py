@@ -1,0 +1,329 @@
+"""Transformer layers and stacks, composed of attention, linear layers and norms as torch names
+them."""
+
+import copy
+
+from ... import full, triu
+from .. import functional as F
+from .. import init
+from .batchnorm import LayerNorm
+from .container import ModuleList
+from .linear import Linear
+from .module import Module
+from .multihead import MultiheadAttention
+from .simple import Dropout
+
+
+def _activation(activation):
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return getattr(F, activation)
+
+
+def _clones(module, n):
+    return ModuleList([copy.deepcopy(module) for _ in range(n)])
+
+
+def _later_hidden(n, device=None, dtype=None):
+    """[n, n]: -inf where a later position is, else 0."""
+    return triu(full((n, n), float("-inf"), dtype=dtype, device=device), diagonal=1)
+
+
+def _is_causal(mask, is_causal, length):
+    """Whether a mask hides exactly what is later; looks where the caller does not say."""
+    if is_causal is not None or mask is None:
+        return bool(is_causal)
+    if tuple(mask.shape) != (length, length):
+        return False
+    return bool((mask == _later_hidden(length, mask.device, mask.dtype)).all())
+
+
+class _Layer(Module):
+    """The feed-forward half that both kinds of layer share."""
+
+    def _build(self, attentions, d_model, nhead, dim_feedforward, dropout, activation, options):
+        eps, batch_first, norm_first, bias, kind = options
+        for name in attentions:
+            attention = MultiheadAttention(
+                d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **kind
+            )
+            setattr(self, name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **kind)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **kind)
+        self.norm_first = norm_first
+        count = len(attentions) + 1
+        for i in range(count):
+            setattr(self, f"norm{i + 1}", LayerNorm(d_model, eps=eps, bias=bias, **kind))
+        for i in range(count):
+            setattr(self, f"dropout{i + 1}", Dropout(dropout))
+        self.activation = _activation(activation)
+
+    def _feed(self, x, dropout):
+        return dropout(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def _attend(self, attention, dropout, x, memory, mask, padding, is_causal):
+        result, _ = attention(
+            x,
+            memory,
+            memory,
+            attn_mask=mask,
+            key_padding_mask=padding,
+            is_causal=is_causal and mask is not None,
+            need_weights=False,
+        )
+        return dropout(result)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self.__dict__.setdefault("activation", F.relu)
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward network, each with a residual and a norm."""
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        options = (
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            {"device": device, "dtype": dtype},
+        )
+        self._build(("self_attn",), d_model, nhead, dim_feedforward, dropout, activation, options)
+
+    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+        def attend(x):
+            return self._attend(
+                self.self_attn, self.dropout1, x, x, src_mask, src_key_padding_mask, is_causal
+            )
+
+        if self.norm_first:
+            x = src + attend(self.norm1(src))
+            return x + self._feed(self.norm2(x), self.dropout2)
+        x = self.norm1(src + attend(src))
+        return self.norm2(x + self._feed(x, self.dropout2))
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention over a memory, and a feed-forward network."""
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        options = (
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            {"device": device, "dtype": dtype},
+        )
+        names = ("self_attn", "multihead_attn")
+        self._build(names, d_model, nhead, dim_feedforward, dropout, activation, options)
+
+    def forward(
+        self,
+        tgt,
+        memory,
+        tgt_mask=None,
+        memory_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        tgt_is_causal=False,
+        memory_is_causal=False,
+    ):
+        def own(x):
+            return self._attend(
+                self.self_attn, self.dropout1, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal
+            )
+
+        def across(x):
+            return self._attend(
+                self.multihead_attn,
+                self.dropout2,
+                x,
+                memory,
+                memory_mask,
+                memory_key_padding_mask,
+                memory_is_causal,
+            )
+
+        if self.norm_first:
+            x = tgt + own(self.norm1(tgt))
+            x = x + across(self.norm2(x))
+            return x + self._feed(self.norm3(x), self.dropout3)
+        x = self.norm1(tgt + own(tgt))
+        x = self.norm2(x + across(x))
+        return self.norm3(x + self._feed(x, self.dropout3))
+
+
+class TransformerEncoder(Module):
+    """Copies of an encoder layer, one after another."""
+
+    def __init__(
+        self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True
+    ):
+        super().__init__()
+        self.layers = _clones(encoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+
+    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+        length = src.shape[1 if self.layers[0].self_attn.batch_first and src.dim() == 3 else 0]
+        causal = _is_causal(mask, is_causal, length)
+        for layer in self.layers:
+            src = layer(
+                src,
+                src_mask=mask,
+                is_causal=causal,
+                src_key_padding_mask=src_key_padding_mask,
+            )
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(Module):
+    """Copies of a decoder layer, one after another."""
+
+    def __init__(self, decoder_layer, num_layers, norm=None):
+        super().__init__()
+        self.layers = _clones(decoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        tgt,
+        memory,
+        tgt_mask=None,
+        memory_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        tgt_is_causal=None,
+        memory_is_causal=False,
+    ):
+        length = tgt.shape[1 if self.layers[0].self_attn.batch_first and tgt.dim() == 3 else 0]
+        causal = _is_causal(tgt_mask, tgt_is_causal, length)
+        for layer in self.layers:
+            tgt = layer(
+                tgt,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder and a decoder."""
+
+    def __init__(
+        self,
+        d_model=512,
+        nhead=8,
+        num_encoder_layers=6,
+        num_decoder_layers=6,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        custom_encoder=None,
+        custom_decoder=None,
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        kind = {"device": device, "dtype": dtype}
+        shared = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps)
+        shared += (batch_first, norm_first, bias)
+
+        def stack(custom, layer, whole, count):
+            if custom is not None:
+                return custom
+            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kind)
+            return whole(layer(*shared, **kind), count, norm)
+
+        self.encoder = stack(
+            custom_encoder, TransformerEncoderLayer, TransformerEncoder, num_encoder_layers
+        )
+        self.decoder = stack(
+            custom_decoder, TransformerDecoderLayer, TransformerDecoder, num_decoder_layers
+        )
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def forward(
+        self,
+        src,
+        tgt,
+        src_mask=None,
+        tgt_mask=None,
+        memory_mask=None,
+        src_key_padding_mask=None,
+        tgt_key_padding_mask=None,
+        memory_key_padding_mask=None,
+        src_is_causal=None,
+        tgt_is_causal=None,
+        memory_is_causal=False,
+    ):
+        n = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.shape[n] != tgt.shape[n]:
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        return self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        """[sz, sz]: -inf where a later position is, else 0."""
+        return _later_hidden(sz, device, dtype)
+
+    def _reset_parameters(self):
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)

@@ -1,0 +1,48 @@
+/* Padding.
+ * namespace: ops
+ *
+ * Sizes are given from the last dimension backwards, two for each: before and after.
+ */
+#ifndef FLAMBEAU_PAD_H
+#define FLAMBEAU_PAD_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a padding holds: a constant, or elements of the tensor itself. */
+typedef int32_t flam_padding;
+enum {
+  FLAM_PADDING_UNSPECIFIED = 0,
+  FLAM_PADDING_CONSTANT = 1,
+  FLAM_PADDING_REFLECT = 2,
+  FLAM_PADDING_REPLICATE = 3,
+  FLAM_PADDING_CIRCULAR = 4
+};
+
+/** Puts elements before and after a tensor along its last dimensions.
+ *
+ * - `input`: any shape and dtype.
+ * - `pad`: elements before and after the last dimension, then the one before it, and so on;
+ *   negative sizes cut off.
+ * - `mode`: a constant; or the elements mirrored at the edge without it, the edge repeated, or
+ *   those of the other end; default constant. The last three pad the last 1, 2 or 3 of 2 to 5
+ *   dimensions.
+ * - `value`: of the constant; default 0.
+ * - returns: dtype of `input`, its sizes and the paddings added.
+ * - errors: `FLAM_ERROR_SHAPE` where a size becomes negative or a mirror or circle is greater than
+ *   the tensor; `FLAM_ERROR_INVALID_ARGUMENT` for an odd count, or a `value` with another mode
+ *   than constant.
+ */
+FLAM_API FLAM_SINCE(0, 1)
+    FLAM_TORCH("F") flam_tensor *flam_pad(const flam_tensor *input, const int64_t *pad,
+                                          size_t n_pad,
+                                          flam_padding mode FLAM_DEFAULT(FLAM_PADDING_CONSTANT),
+                                          FLAM_NULLABLE const double *value FLAM_DEFAULT(NULL));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,214 @@
+/* Recurrent layers over whole sequences, and their cells.
+ * namespace: ops
+ *
+ * Gates stand in PyTorch's order: input, forget, cell, output for LSTM; reset, update, new for GRU.
+ */
+#ifndef FLAMBEAU_RECURRENT_H
+#define FLAMBEAU_RECURRENT_H
+
+#include "flambeau/common.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Long short-term memory over sequences.
+ *
+ * - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features],
+ *   or packed [sum of lengths, features].
+ * - `hx`: two initial states, [layers * directions, n, hidden], the second for cells; the first of
+ *   the projected size.
+ * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases, then w_hr with
+ *   projections.
+ * - `has_biases`: whether there are biases; default true (1).
+ * - `num_layers`: how many layers; default 1.
+ * - `dropout`: probability of dropping results between layers; default 0.
+ * - `train`: whether dropout drops; default false.
+ * - `bidirectional`: whether each layer also runs backwards; default false.
+ * - `batch_first`: whether n is the first dimension; default false.
+ * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
+ *   none.
+ * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
+ *   `input`.
+ * - `out_h`: last states, shape of the initial ones.
+ * - `out_c`: last cells.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - source: Hochreiter and Schmidhuber, 1997, Neural Computation 9.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("lower") FLAM_TORCH("torch") flam_status
+    flam_lstm(const flam_tensor *input, const flam_tensor *const* hx, size_t n_hx,
+              const flam_tensor *const* params, size_t n_params,
+              flam_bool has_biases FLAM_DEFAULT(1), int64_t num_layers FLAM_DEFAULT(1),
+              double dropout FLAM_DEFAULT(0), flam_bool train FLAM_DEFAULT(0),
+              flam_bool bidirectional FLAM_DEFAULT(0), flam_bool batch_first FLAM_DEFAULT(0),
+              FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
+              flam_tensor ** out_output, flam_tensor ** out_h, flam_tensor ** out_c);
+
+/** Gated recurrent units over sequences.
+ *
+ * - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features],
+ *   or packed [sum of lengths, features].
+ * - `hx`: initial states, [layers * directions, n, hidden].
+ * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+ * - `has_biases`: whether there are biases; default true (1).
+ * - `num_layers`: how many layers; default 1.
+ * - `dropout`: probability of dropping results between layers; default 0.
+ * - `train`: whether dropout drops; default false.
+ * - `bidirectional`: whether each layer also runs backwards; default false.
+ * - `batch_first`: whether n is the first dimension; default false.
+ * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
+ *   none.
+ * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
+ *   `input`.
+ * - `out_h`: last states, shape of the initial ones.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ * - source: Cho et al., 2014, arXiv 1406.1078.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
+    flam_gru(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const* params,
+             size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
+             int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
+             flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
+             flam_bool batch_first FLAM_DEFAULT(0),
+             FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
+             flam_tensor ** out_output, flam_tensor ** out_h);
+
+/** Elman network over sequences, with tanh.
+ *
+ * - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features],
+ *   or packed [sum of lengths, features].
+ * - `hx`: initial states, [layers * directions, n, hidden].
+ * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+ * - `has_biases`: whether there are biases; default true (1).
+ * - `num_layers`: how many layers; default 1.
+ * - `dropout`: probability of dropping results between layers; default 0.
+ * - `train`: whether dropout drops; default false.
+ * - `bidirectional`: whether each layer also runs backwards; default false.
+ * - `batch_first`: whether n is the first dimension; default false.
+ * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
+ *   none.
+ * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
+ *   `input`.
+ * - `out_h`: last states, shape of the initial ones.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
+    flam_rnn_tanh(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const* params,
+                  size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
+                  int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
+                  flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
+                  flam_bool batch_first FLAM_DEFAULT(0),
+                  FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
+                  flam_tensor ** out_output, flam_tensor ** out_h);
+
+/** Elman network over sequences, with ReLU.
+ *
+ * - `input`: [length, n, features], [n, length, features] where `batch_first`, [length, features],
+ *   or packed [sum of lengths, features].
+ * - `hx`: initial states, [layers * directions, n, hidden].
+ * - `params`: per layer and direction: w_ih, w_hh, then b_ih, b_hh with biases.
+ * - `has_biases`: whether there are biases; default true (1).
+ * - `num_layers`: how many layers; default 1.
+ * - `dropout`: probability of dropping results between layers; default 0.
+ * - `train`: whether dropout drops; default false.
+ * - `bidirectional`: whether each layer also runs backwards; default false.
+ * - `batch_first`: whether n is the first dimension; default false.
+ * - `batch_sizes`: of a packed `input`, int64 on the cpu: how many sequences have a step; default
+ *   none.
+ * - `out_output`: [length, n, directions * hidden]; batch and length swapped, or packed, as
+ *   `input`.
+ * - `out_h`: last states, shape of the initial ones.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_INVALID_ARGUMENT` for another number of parameters;
+ *   `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
+    flam_rnn_relu(const flam_tensor *input, const flam_tensor *hx, const flam_tensor *const* params,
+                  size_t n_params, flam_bool has_biases FLAM_DEFAULT(1),
+                  int64_t num_layers FLAM_DEFAULT(1), double dropout FLAM_DEFAULT(0),
+                  flam_bool train FLAM_DEFAULT(0), flam_bool bidirectional FLAM_DEFAULT(0),
+                  flam_bool batch_first FLAM_DEFAULT(0),
+                  FLAM_NULLABLE const flam_tensor *batch_sizes FLAM_DEFAULT(NULL),
+                  flam_tensor ** out_output, flam_tensor ** out_h);
+
+/** One step of long short-term memory.
+ *
+ * - `input`: [n, features].
+ * - `hx`: hidden state and cell, [n, hidden] each.
+ * - `w_ih`: [gates * hidden, features].
+ * - `w_hh`: [gates * hidden, hidden].
+ * - `b_ih`: [gates * hidden]; default none.
+ * - `b_hh`: [gates * hidden]; default none.
+ * - `out_h`: the new hidden state.
+ * - `out_c`: the new cell.
+ * - returns: `FLAM_OK`.
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch") flam_status
+    flam_lstm_cell(const flam_tensor *input, const flam_tensor *const* hx, size_t n_hx,
+                   const flam_tensor *w_ih, const flam_tensor *w_hh,
+                   FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+                   FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL), flam_tensor ** out_h,
+                   flam_tensor ** out_c);
+
+/** One step of a gated recurrent unit.
+ *
+ * - `input`: [n, features].
+ * - `hx`: hidden state, [n, hidden].
+ * - `w_ih`: [gates * hidden, features].
+ * - `w_hh`: [gates * hidden, hidden].
+ * - `b_ih`: [gates * hidden]; default none.
+ * - `b_hh`: [gates * hidden]; default none.
+ * - returns: the new hidden state, [n, hidden].
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
+    flam_tensor *flam_gru_cell(const flam_tensor *input, const flam_tensor *hx,
+                               const flam_tensor *w_ih, const flam_tensor *w_hh,
+                               FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+                               FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+
+/** One step of an Elman network with tanh.
+ *
+ * - `input`: [n, features].
+ * - `hx`: hidden state, [n, hidden].
+ * - `w_ih`: [gates * hidden, features].
+ * - `w_hh`: [gates * hidden, hidden].
+ * - `b_ih`: [gates * hidden]; default none.
+ * - `b_hh`: [gates * hidden]; default none.
+ * - returns: the new hidden state, [n, hidden].
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
+    flam_tensor *flam_rnn_tanh_cell(const flam_tensor *input, const flam_tensor *hx,
+                                    const flam_tensor *w_ih, const flam_tensor *w_hh,
+                                    FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+                                    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+
+/** One step of an Elman network with ReLU.
+ *
+ * - `input`: [n, features].
+ * - `hx`: hidden state, [n, hidden].
+ * - `w_ih`: [gates * hidden, features].
+ * - `w_hh`: [gates * hidden, hidden].
+ * - `b_ih`: [gates * hidden]; default none.
+ * - `b_hh`: [gates * hidden]; default none.
+ * - returns: the new hidden state, [n, hidden].
+ * - errors: `FLAM_ERROR_SHAPE`; `FLAM_ERROR_DEVICE_MISMATCH`.
+ */
+FLAM_API FLAM_SINCE(0, 1) FLAM_AUTOCAST("cuda=lower") FLAM_TORCH("torch")
+    flam_tensor *flam_rnn_relu_cell(const flam_tensor *input, const flam_tensor *hx,
+                                    const flam_tensor *w_ih, const flam_tensor *w_hh,
+                                    FLAM_NULLABLE const flam_tensor *b_ih FLAM_DEFAULT(NULL),
+                                    FLAM_NULLABLE const flam_tensor *b_hh FLAM_DEFAULT(NULL));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

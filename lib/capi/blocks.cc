@@ -1,0 +1,72 @@
+// Larger layers at the ABI.
+#include "nn/blocks.h"
+
+#include "capi/gen/targets.h"
+
+namespace flambeau::capi {
+
+Ref<flam_module> nn_convolution(int64_t in, int64_t out, DimsView kernel_size, DimsView stride,
+                                DimsView padding, DimsView dilation, int64_t groups, bool bias,
+                                int32_t padding_mode, bool transposed, DimsView output_padding,
+                                Device device, Dtype dtype) {
+  return nn::convolution(in, out, kernel_size,
+                         {Dims(stride),
+                          Dims(padding),
+                          Dims(dilation),
+                          Dims(output_padding),
+                          groups,
+                          bias,
+                          transposed,
+                          padding_mode,
+                          {device, dtype}});
+}
+
+Ref<flam_module> nn_layer_norm(DimsView normalized_shape, double eps, bool affine, bool bias,
+                               Device device, Dtype dtype) {
+  return nn::layer_norm(normalized_shape, eps, affine, bias, {device, dtype});
+}
+
+Ref<flam_module> nn_rms_norm(DimsView normalized_shape, std::optional<double> eps, bool affine,
+                             Device device, Dtype dtype) {
+  return nn::rms_norm(normalized_shape, eps, affine, {device, dtype});
+}
+
+Ref<flam_module> nn_group_norm(int64_t num_groups, int64_t num_channels, double eps, bool affine,
+                               Device device, Dtype dtype) {
+  return nn::group_norm(num_groups, num_channels, eps, affine, {device, dtype});
+}
+
+Ref<flam_module> nn_instance_norm(int64_t num_features, int64_t spatial, double eps, bool affine,
+                                  Device device, Dtype dtype) {
+  return nn::instance_norm(num_features, spatial, eps, affine, {device, dtype});
+}
+
+Ref<flam_module> nn_embedding(int64_t num_embeddings, int64_t embedding_dim,
+                              std::optional<int64_t> padding_idx, Device device, Dtype dtype) {
+  return nn::embedding(num_embeddings, embedding_dim, padding_idx, {device, dtype});
+}
+
+Ref<flam_module> nn_recurrent(int32_t kind, int64_t input_size, int64_t hidden_size,
+                              int64_t num_layers, bool bias, bool batch_first, double dropout,
+                              bool bidirectional, int64_t proj_size, Device device, Dtype dtype) {
+  return nn::recurrent(
+      nn::RecurrentKind(kind), input_size, hidden_size,
+      {num_layers, bias, batch_first, bidirectional, dropout, proj_size, {device, dtype}});
+}
+
+Ref<flam_module> nn_multihead_attention(int64_t embed_dim, int64_t num_heads, double dropout,
+                                        bool bias, bool batch_first, Device device, Dtype dtype) {
+  return nn::multihead_attention(embed_dim, num_heads,
+                                 {dropout, bias, batch_first, {device, dtype}});
+}
+
+Ref<flam_module> nn_transformer_encoder_layer(int64_t d_model, int64_t num_heads,
+                                              int64_t dim_feedforward, double dropout, bool gelu,
+                                              double eps, bool batch_first, bool norm_first,
+                                              Device device, Dtype dtype) {
+  return nn::transformer_encoder_layer(
+      d_model, num_heads,
+      {dim_feedforward, dropout, gelu, eps, batch_first, norm_first, {device, dtype}});
+}
+
+}  // namespace flambeau::capi

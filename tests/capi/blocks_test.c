@@ -1,0 +1,129 @@
+/* The larger layers as C sees them: parameters by PyTorch's names, printed forms, results of the
+ * right shape, gradients that reach every parameter, errors that name the option. */
+#include "check.h"
+
+static flam_tensor *noise(const int64_t *size, size_t n) {
+  return flam_randn(size, n, NULL, FLAM_F32, 0, 0);
+}
+
+/* Calls the module, checks the result's shape and that every parameter receives a gradient. */
+static void check_forward(flam_module *module, const int64_t *in, size_t n_in, const int64_t *out,
+                          size_t n_out, size_t parameters) {
+  flam_tensor *x = noise(in, n_in);
+  const flam_tensor *inputs[1];
+  flam_tensor *y, *weights, *product, *total;
+  flam_state *state;
+  size_t i;
+  inputs[0] = x;
+  y = flam_module_forward(module, inputs, 1);
+  CHECK(y && flam_tensor_dim(y) == (int64_t)n_out);
+  for (i = 0; i < n_out; ++i) CHECK(flam_tensor_size(y, (int64_t)i) == out[i]);
+  weights = noise(out, n_out);
+  product = flam_mul(y, weights);
+  total = flam_sum(product, NULL, 0, 0, FLAM_DTYPE_NONE);
+  CHECK(flam_backward((const flam_tensor *const *)&total, 1, NULL, 0, 0, 0) == FLAM_OK);
+  state = flam_module_named_parameters(module, 1);
+  CHECK(state && flam_state_size(state) == parameters);
+  for (i = 0; i < parameters; ++i) {
+    flam_tensor *p = flam_state_tensor(state, i);
+    flam_tensor *g = flam_tensor_grad(p);
+    CHECK(g != NULL);
+    flam_tensor_release(g);
+    flam_tensor_release(p);
+  }
+  flam_state_release(state);
+  flam_tensor_release(total);
+  flam_tensor_release(product);
+  flam_tensor_release(weights);
+  flam_tensor_release(y);
+  flam_tensor_release(x);
+  flam_module_release(module);
+}
+
+static void check_text(flam_module *module, const char *text) {
+  CHECK(module && strcmp(flam_module_format(module), text) == 0);
+}
+
+static void test_convolutions(void) {
+  const int64_t in[3] = {2, 4, 9}, out[3] = {2, 6, 9}, k = 3, one = 1, none = 0, two = 2;
+  const int64_t image[4] = {1, 4, 5, 5}, grown[4] = {1, 3, 11, 11}, kernel[2] = {3, 3};
+  flam_module *m = flam_nn_convolution(4, 6, &k, 1, &one, 1, &one, 1, &one, 1, 2, 1,
+                                       FLAM_PADDING_REFLECT, 0, &none, 1, 0, FLAM_DTYPE_NONE);
+  check_text(m,
+             "Conv1d(4, 6, kernel_size=(3,), stride=(1,), padding=(1,), groups=2, "
+             "padding_mode=reflect)");
+  check_forward(m, in, 3, out, 3, 2);
+  m = flam_nn_convolution(4, 3, kernel, 2, &two, 1, &none, 1, &one, 1, 1, 0, FLAM_PADDING_CONSTANT,
+                          1, &none, 1, 0, FLAM_DTYPE_NONE);
+  check_text(m, "ConvTranspose2d(4, 3, kernel_size=(3, 3), stride=(2, 2), bias=False)");
+  check_forward(m, image, 4, grown, 4, 1);
+  CHECK(!flam_nn_convolution(4, 3, &k, 1, &none, 1, &none, 1, &one, 1, 1, 1, FLAM_PADDING_CONSTANT,
+                             0, &none, 1, 0, FLAM_DTYPE_NONE));
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "stride must be at least 1");
+}
+
+static void test_norms(void) {
+  const int64_t in[3] = {2, 4, 6}, six = 6;
+  flam_module *m = flam_nn_layer_norm(&six, 1, 1e-5, 1, 1, 0, FLAM_DTYPE_NONE);
+  check_text(m, "LayerNorm((6,), eps=1e-05, elementwise_affine=True, bias=True)");
+  check_forward(m, in, 3, in, 3, 2);
+  m = flam_nn_rms_norm(&six, 1, NULL, 1, 0, FLAM_DTYPE_NONE);
+  check_text(m, "RMSNorm((6,), eps=None, elementwise_affine=True)");
+  check_forward(m, in, 3, in, 3, 1);
+  check_forward(flam_nn_group_norm(2, 4, 1e-5, 1, 0, FLAM_DTYPE_NONE), in, 3, in, 3, 2);
+  check_forward(flam_nn_instance_norm(4, 1, 1e-5, 1, 0, FLAM_DTYPE_NONE), in, 3, in, 3, 2);
+  CHECK(!flam_nn_group_norm(3, 4, 1e-5, 1, 0, FLAM_DTYPE_NONE));
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "divisible by num_groups");
+}
+
+static void test_recurrence(void) {
+  const int64_t in[3] = {5, 2, 4}, out[3] = {5, 2, 6};
+  flam_module *m = flam_nn_recurrent(FLAM_RECURRENT_LSTM, 4, 3, 2, 1, 0, 0, 1, 0, 0,
+                                     FLAM_DTYPE_NONE);
+  flam_tensor *w;
+  check_text(m, "LSTM(4, 3, num_layers=2, bidirectional=True)");
+  w = flam_module_parameter(m, "weight_hh_l1_reverse");
+  CHECK(w && flam_tensor_size(w, 0) == 12);
+  flam_tensor_release(w);
+  check_forward(m, in, 3, out, 3, 16);
+  check_forward(flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, 1, 1, 0, 0, 0, 0, 0, FLAM_DTYPE_NONE),
+                in, 3, out, 3, 4);
+  check_forward(
+      flam_nn_recurrent(FLAM_RECURRENT_RNN_TANH, 4, 6, 1, 0, 0, 0, 0, 0, 0, FLAM_DTYPE_NONE), in, 3,
+      out, 3, 2);
+  CHECK(!flam_nn_recurrent(FLAM_RECURRENT_GRU, 4, 6, 1, 1, 0, 0, 0, 2, 0, FLAM_DTYPE_NONE));
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "proj_size");
+}
+
+static void test_attention(void) {
+  const int64_t in[3] = {2, 5, 6};
+  flam_module *m = flam_nn_multihead_attention(6, 2, 0, 1, 1, 0, FLAM_DTYPE_NONE);
+  check_forward(m, in, 3, in, 3, 4);
+  m = flam_nn_transformer_encoder_layer(6, 3, 8, 0, 1, 1e-5, 1, 1, 0, FLAM_DTYPE_NONE);
+  CHECK(flam_module_child_count(m) == 8);
+  check_forward(m, in, 3, in, 3, 12);
+  CHECK(!flam_nn_multihead_attention(6, 4, 0, 1, 1, 0, FLAM_DTYPE_NONE));
+  CHECK_ERROR(FLAM_ERROR_INVALID_ARGUMENT, "divisible by num_heads");
+}
+
+static void test_tables(void) {
+  const int64_t size[2] = {2, 3}, row = -1;
+  flam_module *m = flam_nn_embedding(5, 4, &row, 0, FLAM_DTYPE_NONE);
+  flam_tensor *at = flam_zeros(size, 2, FLAM_I64, 0, 0), *y;
+  check_text(m, "Embedding(5, 4, padding_idx=4)");
+  y = flam_module_call(m, at);
+  CHECK(y && flam_tensor_dim(y) == 3 && flam_tensor_size(y, 2) == 4);
+  flam_tensor_release(y);
+  flam_tensor_release(at);
+  flam_module_release(m);
+}
+
+int main(void) {
+  load();
+  test_convolutions();
+  test_norms();
+  test_recurrence();
+  test_attention();
+  test_tables();
+  return 0;
+}
